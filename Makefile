@@ -1,0 +1,36 @@
+# The commands of the README. Each makes what it needs, from a clean clone with plain python3 (3.11 or newer).
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup demo test check format lint types layers bench clean
+
+setup: .venv/.ready
+
+.venv/.ready: pyproject.toml
+	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and f"genesieve needs Python 3.11 or newer, got {v.major}.{v.minor}: make PYTHON=python3.12")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+demo: setup
+	$(BIN)/genesieve demo
+
+test: setup
+	$(BIN)/pytest -n auto --dist loadfile
+
+check: format lint types layers test
+
+format: setup
+	$(BIN)/ruff format --check .
+
+lint: setup
+	$(BIN)/ruff check .
+
+types: setup
+	$(BIN)/mypy
+
+layers: setup
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

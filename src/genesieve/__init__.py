@@ -1,0 +1,38 @@
+"""genesieve: cells in, programs and the genes that carry them out."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version as _version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from genesieve import datasets, metrics
+    from genesieve.estimators import SSNMF
+    from genesieve.kmeans import SparseKMeans
+    from genesieve.methods import METHODS
+
+__version__ = _version("genesieve")
+__all__ = ["METHODS", "SSNMF", "SparseKMeans", "__version__", "datasets", "metrics"]
+
+# Where each public name lives. They load when first used, so that `import genesieve` costs next to nothing.
+_HOMES = {
+    "METHODS": ("genesieve.methods", "METHODS"),
+    "SSNMF": ("genesieve.estimators", "SSNMF"),
+    "SparseKMeans": ("genesieve.kmeans", "SparseKMeans"),
+    "datasets": ("genesieve.datasets", None),
+    "metrics": ("genesieve.metrics", None),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'genesieve' has no attribute {name!r}")
+    module, attribute = _HOMES[name]
+    value = import_module(module) if attribute is None else getattr(import_module(module), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

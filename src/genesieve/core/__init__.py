@@ -1,0 +1,1 @@
+"""The numerics: numpy, scipy and numba only; no files, tables or printing."""

@@ -1,0 +1,140 @@
+"""The sets that W may live in: non-negative, with a budget of rows (l20), of entries a column (lc0) or of entries (l0).
+
+A constraint knows three things: the nearest point of its set (``project``), whether a point is in it (``contains``),
+and how to lower a quadratic over it (``best``, the W step). To add one, see CONTRIBUTING.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from genesieve.core.nnls import nnls
+from genesieve.core.objective import gradient
+
+# Projected steps of one W step, at most, and the relative change that ends them sooner.
+MAX_STEPS = 100
+STEP_TOLERANCE = 1e-4
+
+
+class Constraint(Protocol):
+    """A set of non-negative W (genes, rank)."""
+
+    def project(self, W: np.ndarray) -> np.ndarray:
+        """The nearest point of the set; ties go to the lower index."""
+
+    def contains(self, W: np.ndarray) -> bool:
+        """Whether W is in the set."""
+
+    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """A point with ``<W gram, W> / 2 - <cross, W>`` as low as can be had, never above a ``start`` in the set."""
+
+
+@dataclass(frozen=True)
+class NonNegative:
+    """No budget: every gene is kept."""
+
+    def project(self, W: np.ndarray) -> np.ndarray:
+        return np.maximum(W, 0)
+
+    def contains(self, W: np.ndarray) -> bool:
+        return bool((W >= 0).all())
+
+    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray) -> np.ndarray:
+        return nnls(gram, cross, start)
+
+
+@dataclass(frozen=True)
+class RowSparse:
+    """At most ``n_genes`` rows that are not zero (l20)."""
+
+    n_genes: int
+
+    def project(self, W: np.ndarray) -> np.ndarray:
+        W = np.maximum(W, 0)  # Proposition 2: clip first, then keep rows
+        return W * largest((W.astype(np.float64) ** 2).sum(axis=1), self.n_genes)[:, None]
+
+    def contains(self, W: np.ndarray) -> bool:
+        return bool((W >= 0).all() and np.count_nonzero(W.any(axis=1)) <= self.n_genes)
+
+    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """The exact minimiser: genes are independent given H, so keep the budget's worth with the largest gain."""
+        W = nnls(gram, cross, start)
+        return W * largest(row_gains(gram, cross, W), self.n_genes)[:, None]
+
+
+@dataclass(frozen=True)
+class ColumnSparse:
+    """At most ``n_genes`` entries that are not zero in every column (lc0)."""
+
+    n_genes: int
+
+    def project(self, W: np.ndarray) -> np.ndarray:
+        W = np.maximum(W, 0)
+        return W * np.column_stack([largest(column, self.n_genes) for column in W.T])
+
+    def contains(self, W: np.ndarray) -> bool:
+        return bool((W >= 0).all() and np.count_nonzero(W, axis=0).max(initial=0) <= self.n_genes)
+
+    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray) -> np.ndarray:
+        return projected_descent(self, gram, cross, start)
+
+
+@dataclass(frozen=True)
+class EntrySparse:
+    """At most ``n_entries`` entries that are not zero in all (l0)."""
+
+    n_entries: int
+
+    def project(self, W: np.ndarray) -> np.ndarray:
+        W = np.maximum(W, 0)
+        return W * largest(W.ravel(), self.n_entries).reshape(W.shape)
+
+    def contains(self, W: np.ndarray) -> bool:
+        return bool((W >= 0).all() and np.count_nonzero(W) <= self.n_entries)
+
+    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray) -> np.ndarray:
+        return projected_descent(self, gram, cross, start)
+
+
+def largest(score: np.ndarray, count: int) -> np.ndarray:
+    """Mask of the ``count`` largest of a vector; among equals the lower index wins."""
+    if count >= score.size:
+        return np.ones(score.size, dtype=bool)
+    threshold = np.partition(score, score.size - count)[score.size - count] if count else np.inf
+    mask = score > threshold
+    ties = np.flatnonzero(score == threshold)
+    mask[ties[: count - np.count_nonzero(mask)]] = True
+    return mask
+
+
+def row_gains(gram: np.ndarray, cross: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """How much each row of W lowers the squared residual, ``2 <g, w> - w gram w``."""
+    W = W.astype(np.float64, copy=False)
+    return np.einsum("ij,ij->i", 2.0 * cross - W @ gram, W)
+
+
+def projected_descent(constraint: Constraint, gram: np.ndarray, cross: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Projected gradient steps until they settle, each column measured in units of its own curvature.
+
+    In those units a column's weight says how much it matters to the fit, whatever the scale shared between W and H, so
+    the projection keeps the entries that count. The step 1/L makes every projected step a descent step.
+    """
+    scale = np.sqrt(np.diag(gram))
+    scale = np.where(scale > 0, scale, 1.0)
+    gram, cross = gram / np.outer(scale, scale), cross / scale
+    step = 1.0 / spectral_norm(gram)
+    W = constraint.project(start * scale)  # (genes, rank)
+    for _ in range(MAX_STEPS):
+        previous, W = W, constraint.project(W - step * gradient(W, gram, cross))
+        if np.linalg.norm(W - previous) <= STEP_TOLERANCE * np.linalg.norm(previous):
+            break
+    return W / scale
+
+
+def spectral_norm(gram: np.ndarray) -> float:
+    """Largest eigenvalue in magnitude of a symmetric matrix, 1 where that is 0 (there, any step is as good)."""
+    norm = float(np.abs(np.linalg.eigvalsh(gram)).max())
+    return norm if norm > 0 else 1.0

@@ -1,0 +1,93 @@
+"""Starting points: random, from a truncated SVD (nndsvd), and from a plain NMF, of all cells or of a sample of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from genesieve.core.blocks import Blocks
+from genesieve.core.constraints import NonNegative
+from genesieve.core.objective import Overlap, gram_of
+from genesieve.core.solvers import Factors, Run, bcd
+
+# Cells that a plain NMF is fitted on before all cells are visited: programs are well placed by then.
+SAMPLE_CELLS = 2000
+# Iterations and tolerance of that NMF: it is a start, not an answer.
+NMF_ITERATIONS = 100
+NMF_TOLERANCE = 1e-4
+# Extra directions and rounds of the subspace iteration behind nndsvd.
+SVD_OVERSAMPLING = 10
+SVD_ROUNDS = 6
+
+
+def random(blocks: Blocks, rank: int, rng: np.random.Generator) -> Factors:
+    """Uniform factors, of equal share in a product as large as X."""
+    H = rng.random((blocks.shape[0], rank))  # (cells, rank)
+    W = rng.random((blocks.shape[1], rank))  # (genes, rank)
+    size = np.vdot(gram_of(H), gram_of(W))
+    scale = (blocks.squared_norm / size) ** 0.25
+    return _cast(blocks, H * scale, W * scale)
+
+
+def nndsvd(blocks: Blocks, rank: int, rng: np.random.Generator) -> Factors:
+    """The larger signed part of each singular pair (Boutsidis and Gallopoulos, 2008)."""
+    U, scale, V = _svd(blocks, rank, rng)
+    H, W = np.zeros(U.shape), np.zeros(V.shape)
+    for a in range(U.shape[1]):
+        pairs = [(np.maximum(sign * U[:, a], 0), np.maximum(sign * V[:, a], 0)) for sign in (1, -1)]
+        h, w = max(pairs, key=lambda pair: float(np.linalg.norm(pair[0]) * np.linalg.norm(pair[1])))
+        size = np.linalg.norm(h) * np.linalg.norm(w)
+        if size > 0:
+            balance = np.sqrt(scale[a] * size)
+            H[:, a], W[:, a] = balance * h / np.linalg.norm(h), balance * w / np.linalg.norm(w)
+    return _cast(blocks, H, W)
+
+
+def nmf(blocks: Blocks, rank: int, rng: np.random.Generator) -> Factors:
+    """A plain NMF from a random start, both factors in equal share of each program's scale.
+
+    Data of many cells is fitted on a random sample of them; usages of all cells then take one pass.
+    """
+    n_cells = blocks.shape[0]
+    if n_cells > max(SAMPLE_CELLS, rank):
+        sample = blocks.cells(np.sort(rng.choice(n_cells, max(SAMPLE_CELLS, rank), replace=False)))
+        return Factors(np.zeros((n_cells, rank), dtype=blocks.dtype), nmf(sample, rank, rng).W)
+    run = Run(blocks, NonNegative(), Overlap(), max_iter=NMF_ITERATIONS, tol=NMF_TOLERANCE)
+    return balanced(bcd(run, random(blocks, rank, rng)).factors)
+
+
+def with_usages(blocks: Blocks, factors: Factors) -> Factors:
+    """The best H for the W given, and both in equal share of each program's scale."""
+    H = blocks.usages(factors.W, Overlap().cell_step(gram_of(factors.W)))
+    return balanced(Factors(H, factors.W))
+
+
+def balanced(factors: Factors) -> Factors:
+    """The same product, every program with the same norm in both factors."""
+    h_norms, w_norms = (np.linalg.norm(factor, axis=0) for factor in factors)
+    alive = (h_norms > 0) & (w_norms > 0)
+    ratio = np.sqrt(np.divide(w_norms, h_norms, out=np.ones_like(h_norms), where=alive))
+    ratio[~alive] = 1.0
+    return Factors(factors.H * ratio, factors.W / ratio)
+
+
+def _svd(blocks: Blocks, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Leading singular triplets by subspace iteration: each sweep with H = X W gives X^T X W."""
+    width = min(rank + SVD_OVERSAMPLING, *blocks.shape)
+    basis = np.linalg.qr(rng.standard_normal((blocks.shape[1], width)))[0]  # (genes, width)
+    nothing = np.empty((blocks.shape[0], width), dtype=blocks.dtype)
+    for _ in range(SVD_ROUNDS):
+        basis = np.linalg.qr(blocks.sweep(basis, nothing, _products).cross)[0]
+    sweep = blocks.sweep(basis, nothing, _products)
+    squares, rotation = np.linalg.eigh(sweep.gram)
+    squares, rotation = squares[::-1][:rank], rotation[:, ::-1][:, :rank]
+    scale = np.sqrt(np.maximum(squares, 0.0))
+    left = sweep.H @ rotation
+    return np.divide(left, scale, out=np.zeros_like(left), where=scale > 0), scale, basis @ rotation
+
+
+def _products(H: np.ndarray, cross: np.ndarray) -> np.ndarray:
+    return cross
+
+
+def _cast(blocks: Blocks, H: np.ndarray, W: np.ndarray) -> Factors:
+    return Factors(H.astype(blocks.dtype), W.astype(blocks.dtype))

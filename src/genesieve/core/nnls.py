@@ -1,0 +1,139 @@
+"""Non-negative least squares for many rows that share one small Gram matrix.
+
+Row by row, minimise ``x gram x / 2 - cross x`` over ``x >= 0``. Coordinate descent finds which coordinates are
+positive, then a Cholesky solve on those finishes the row exactly. Every move lowers the row's objective, also where
+the Gram matrix is not positive definite (a strong orthogonality penalty): there, a row ends at a coordinate-wise
+minimum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+# A row is settled when no coordinate moved by more than this part of the largest one (both in units of the fit).
+TOLERANCE = 1e-8
+# Ill-conditioned rows stop here; the Cholesky finish makes this a rarity.
+MAX_SWEEPS = 200
+# What is lost to rounding in a gradient, relative to its terms.
+ROUNDING = 1e-12
+# A Cholesky pivot below this part of its diagonal is no pivot: leave the row to coordinate descent.
+SINGULAR = 1e-10
+# Coordinate sweeps between attempts to finish a row by a Cholesky solve: supports rarely settle sooner.
+SWEEPS_PER_ATTEMPT = 2
+
+
+def nnls(
+    gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, tol: float = TOLERANCE, max_sweeps: int = MAX_SWEEPS
+) -> np.ndarray:
+    """Solve every row of ``cross`` (rows, rank) against ``gram`` (rank, rank), warm-started at ``start``."""
+    solution = np.array(start, dtype=cross.dtype, order="C")
+    gram = np.ascontiguousarray(gram, dtype=np.float64)
+    _solve_rows(gram, np.ascontiguousarray(cross), solution, tol, max_sweeps)
+    return solution
+
+
+@njit(nogil=True, cache=True)
+def _solve_rows(gram, cross, solution, tol, max_sweeps):  # type: ignore[no-untyped-def]
+    rows, rank = cross.shape
+    x = np.empty(rank)
+    gradient = np.empty(rank)
+    support = np.empty(rank, np.int64)
+    factor = np.empty((rank, rank))
+    trial = np.empty(rank)
+    for i in range(rows):
+        for a in range(rank):
+            x[a] = solution[i, a]
+            gradient[a] = -cross[i, a]
+        for b in range(rank):
+            if x[b] != 0.0:
+                for a in range(rank):
+                    gradient[a] += x[b] * gram[b, a]
+        for sweep in range(1, max_sweeps + 1):
+            settled = _sweep(gram, x, gradient, tol)
+            if settled:
+                break
+            if sweep % SWEEPS_PER_ATTEMPT == 0 and _finish(gram, cross[i], x, gradient, support, factor, trial):
+                break
+        for a in range(rank):
+            solution[i, a] = x[a]
+
+
+@njit(nogil=True, cache=True)
+def _sweep(gram, x, gradient, tol):  # type: ignore[no-untyped-def]
+    """Minimise over each coordinate in turn; True if none moved by more than ``tol``."""
+    largest_move, largest = 0.0, 0.0
+    for a in range(x.size):
+        curvature = gram[a, a]
+        value = max(0.0, x[a] - gradient[a] / curvature) if curvature > 0.0 else 0.0
+        move = value - x[a]
+        if move != 0.0:
+            x[a] = value
+            for b in range(x.size):
+                gradient[b] += move * gram[a, b]
+            largest_move = max(largest_move, move * move * curvature)
+        largest = max(largest, value * value * curvature)
+    return largest_move <= tol * tol * largest
+
+
+@njit(nogil=True, cache=True)
+def _finish(gram, cross, x, gradient, support, factor, trial):  # type: ignore[no-untyped-def]
+    """Solve exactly on the positive coordinates; True if that is the row's minimum.
+
+    ``x`` moves only to a non-negative point, the minimum over its face, so the row's objective never rises.
+    """
+    size = 0
+    for a in range(x.size):
+        if x[a] > 0.0:
+            support[size] = a
+            size += 1
+    if not _cholesky(gram, support, size, factor):
+        return False
+    _substitute(factor, cross, support, size, trial)
+    for i in range(size):
+        if trial[i] <= 0.0:
+            return False
+    for a in range(x.size):
+        x[a] = 0.0
+        gradient[a] = -cross[a]
+    for i in range(size):
+        x[support[i]] = trial[i]
+        for a in range(x.size):
+            gradient[a] += trial[i] * gram[support[i], a]
+    minimum = True
+    for a in range(x.size):
+        # Off the support a negative gradient, beyond rounding, means that the coordinate wants to enter.
+        minimum &= x[a] > 0.0 or gradient[a] >= -ROUNDING * abs(cross[a])
+    return minimum
+
+
+@njit(nogil=True, cache=True)
+def _cholesky(gram, support, size, factor):  # type: ignore[no-untyped-def]
+    """Lower Cholesky factor of the Gram matrix on the support; False if it is not safely positive definite."""
+    for i in range(size):
+        for j in range(i + 1):
+            value = gram[support[i], support[j]]
+            for k in range(j):
+                value -= factor[i, k] * factor[j, k]
+            if i == j:
+                if value <= SINGULAR * gram[support[i], support[i]]:
+                    return False
+                factor[i, i] = np.sqrt(value)
+            else:
+                factor[i, j] = value / factor[j, j]
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _substitute(factor, cross, support, size, solution):  # type: ignore[no-untyped-def]
+    """Forward, then backward substitution with the Cholesky factor."""
+    for i in range(size):
+        value = cross[support[i]]
+        for k in range(i):
+            value -= factor[i, k] * solution[k]
+        solution[i] = value / factor[i, i]
+    for i in range(size - 1, -1, -1):
+        value = solution[i]
+        for k in range(i + 1, size):
+            value -= factor[k, i] * solution[k]
+        solution[i] = value / factor[i, i]

@@ -1,0 +1,143 @@
+"""The objective and what it asks of each block, in Gram form: the residual matrix is never formed.
+
+With ``cross = X^T H`` (genes, rank) and ``gram = H^T H`` (rank, rank), half the squared residual is ``(||X||^2 - 2
+<cross, W> + <W^T W, gram>) / 2``. A penalty on the overlap of programs adds a term that depends on H and W only
+through ``gram`` and ``W^T W``; it says what its term is worth and how it changes the quadratic of each block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+
+from genesieve.core.nnls import nnls
+
+CellStep = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""From the current rows of H and their rows of X W, both (cells, rank), to the new rows of H."""
+
+
+def half_squared_residual(squared_norm: float, W: np.ndarray, cross: np.ndarray, gram: np.ndarray) -> float:
+    """``||X - H W^T||^2 / 2`` from the sums of one pass."""
+    W = W.astype(np.float64, copy=False)
+    return float(0.5 * squared_norm - np.vdot(cross, W) + 0.5 * np.vdot(W.T @ W, gram))
+
+
+def gradient(factor: np.ndarray, gram: np.ndarray, cross: np.ndarray) -> np.ndarray:
+    """Gradient of the objective in either factor, Eq. 14."""
+    return factor @ gram.astype(factor.dtype, copy=False) - cross
+
+
+def gram_of(factor: np.ndarray) -> np.ndarray:
+    """``factor^T factor`` in double precision."""
+    factor = factor.astype(np.float64, copy=False)
+    return factor.T @ factor
+
+
+class Penalty(Protocol):
+    """What an overlap penalty tells a solver. ``gram`` is ``H^T H`` and ``gene_gram`` is ``W^T W``."""
+
+    def value(self, gram: np.ndarray, gene_gram: np.ndarray) -> float:
+        """The penalty's part of the objective."""
+
+    def cell_quadratic(self, gene_gram: np.ndarray) -> np.ndarray:
+        """The (rank, rank) quadratic form of the objective in a row of H."""
+
+    def gene_quadratic(self, gram: np.ndarray, gene_gram: np.ndarray) -> np.ndarray:
+        """A quadratic form in a row of W that majorises the objective, tight at the W of ``gene_gram``."""
+
+    def cell_step(self, gene_gram: np.ndarray) -> CellStep:
+        """The exact minimiser over the rows of H."""
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """The paper's penalty, Eq. 10: ``rho / 2`` times the sum over cells of ``(1^T h)^2 - ||h||^2``, plus a small ridge.
+
+    ``rho`` is in units of ``W^T W``, so what it does depends on the scale of the factors.
+    """
+
+    rho: float = 0.0
+    ridge: float = 0.0
+
+    def value(self, gram: np.ndarray, gene_gram: np.ndarray) -> float:
+        return float(0.5 * self.rho * _off_diagonal(gram).sum() + 0.5 * self.ridge * np.trace(gram))
+
+    def cell_quadratic(self, gene_gram: np.ndarray) -> np.ndarray:
+        rank = len(gene_gram)
+        return gene_gram + self.rho * (1.0 - np.eye(rank)) + self.ridge * np.eye(rank)
+
+    def gene_quadratic(self, gram: np.ndarray, gene_gram: np.ndarray) -> np.ndarray:
+        return gram
+
+    def cell_step(self, gene_gram: np.ndarray) -> CellStep:
+        return partial(_nnls_rows, self.cell_quadratic(gene_gram))
+
+
+@dataclass(frozen=True)
+class RelativeOverlap:
+    """A penalty without scale: ``omega / 2`` times the sum over pairs ``a != b`` of ``||w_a|| ||w_b|| <h_a, h_b>``.
+
+    Moving scale between W and H does not change it, so ``omega`` means the same on every data set: to a cell, two
+    programs look as if the cosine between their gene vectors were larger by ``omega``. From ``omega = 1`` on, no cell
+    gains by using two programs at once, and the minimum is a hard assignment.
+    """
+
+    omega: float = 0.0
+
+    def value(self, gram: np.ndarray, gene_gram: np.ndarray) -> float:
+        norms = np.sqrt(np.diag(gene_gram))
+        return float(0.5 * self.omega * norms @ _off_diagonal(gram) @ norms)
+
+    def cell_quadratic(self, gene_gram: np.ndarray) -> np.ndarray:
+        norms = np.sqrt(np.diag(gene_gram))
+        return gene_gram + self.omega * _off_diagonal(np.outer(norms, norms))
+
+    def gene_quadratic(self, gram: np.ndarray, gene_gram: np.ndarray) -> np.ndarray:
+        # ||w_a|| ||w_b|| <= (||w_a||^2 n_b / n_a + ||w_b||^2 n_a / n_b) / 2 at the current norms n: a ridge on each
+        # program.
+        norms = np.sqrt(np.diag(gene_gram))
+        pull = _off_diagonal(gram) @ norms
+        ridge = self.omega * np.divide(pull, norms, out=np.zeros_like(pull), where=norms > 0)
+        return gram + np.diag(ridge)
+
+    def cell_step(self, gene_gram: np.ndarray) -> CellStep:
+        return partial(_nnls_rows, self.cell_quadratic(gene_gram))
+
+
+@dataclass(frozen=True)
+class Orthogonal:
+    """H exactly orthogonal: every cell uses one program, the limit of a growing penalty."""
+
+    def value(self, gram: np.ndarray, gene_gram: np.ndarray) -> float:
+        return 0.0
+
+    def cell_quadratic(self, gene_gram: np.ndarray) -> np.ndarray:
+        raise TypeError("an exactly orthogonal H has no quadratic form; use solver 'bcd'")
+
+    def gene_quadratic(self, gram: np.ndarray, gene_gram: np.ndarray) -> np.ndarray:
+        return gram
+
+    def cell_step(self, gene_gram: np.ndarray) -> CellStep:
+        return partial(_assign_rows, np.diag(gene_gram).copy())
+
+
+def _nnls_rows(quadratic: np.ndarray, H: np.ndarray, cross: np.ndarray) -> np.ndarray:
+    return nnls(quadratic, cross, H)
+
+
+def _assign_rows(squared_norms: np.ndarray, H: np.ndarray, cross: np.ndarray) -> np.ndarray:
+    """Each cell to the program with the largest ``(x . w) / ||w||``, the first of equals."""
+    coefficient = np.divide(cross, squared_norms, out=np.zeros(cross.shape), where=squared_norms > 0)
+    best = np.argmax(coefficient * np.sqrt(squared_norms), axis=1)
+    assigned = np.zeros_like(H)
+    rows = np.arange(len(H))
+    assigned[rows, best] = coefficient[rows, best]
+    return assigned
+
+
+def _off_diagonal(matrix: np.ndarray) -> np.ndarray:
+    return matrix - np.diag(np.diag(matrix))

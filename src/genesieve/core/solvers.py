@@ -1,0 +1,297 @@
+"""The solvers: the paper's palm and mapalm, exact blocks (bcd), and continuation in the penalty.
+
+Each takes X as blocks, a constraint for W, a penalty on the overlap of programs and a start, and returns a ``Result``.
+They are silent: progress goes to a callback. An iteration costs one pass over X (two where a trial step was refused).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from genesieve.core.blocks import Blocks, Sweep
+from genesieve.core.constraints import Constraint, NonNegative, spectral_norm
+from genesieve.core.objective import CellStep, Penalty, gradient, gram_of, half_squared_residual
+
+# Extrapolation of W between passes (bcd): the weight starts here, grows while the objective falls, is halved on a rise.
+FIRST_WEIGHT = 0.5
+WEIGHT_GROWTH = 1.5
+LARGEST_WEIGHT = 4.0
+# The backtracking line search tries this multiple of the safe step 1/L first, and halves it where it is too long.
+FIRST_STRIDE = 8.0
+
+
+class Factors(NamedTuple):
+    """Both factors, tall: X is about ``H @ W.T``."""
+
+    H: np.ndarray  # (cells, rank)
+    W: np.ndarray  # (genes, rank)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback is told after an iteration."""
+
+    iteration: int
+    objective: float
+    passes: int
+    seconds: float
+
+
+Callback = Callable[[Progress], object]
+Projection = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Result:
+    """Where a solver ended and how it came there."""
+
+    factors: Factors
+    objective: float
+    squared_residual: float
+    penalty: Penalty
+    converged: bool
+    history: list[Progress]
+
+
+@dataclass
+class State:
+    """A point of the run: the factors, the sums of the pass that made them, and their objective."""
+
+    W: np.ndarray
+    sweep: Sweep
+    objective: float = np.inf
+
+    @property
+    def factors(self) -> Factors:
+        return Factors(self.sweep.H, self.W)
+
+
+@dataclass
+class Run:
+    """What is minimised, how far, and the record of it."""
+
+    blocks: Blocks
+    constraint: Constraint
+    penalty: Penalty
+    max_iter: int
+    tol: float
+    callback: Callback | None = None
+    history: list[Progress] = field(default_factory=list)
+    passes: int = 0
+    began: float = field(default_factory=time.perf_counter)
+
+    def sweep(self, W: np.ndarray, H: np.ndarray, step: CellStep) -> Sweep:
+        """One pass over the cells, counted."""
+        self.passes += 1
+        return self.blocks.sweep(W, H, step)
+
+    def objective(self, W: np.ndarray, sweep: Sweep) -> float:
+        """Eq. 10 (or its scale-free form) at W and the H of the sweep."""
+        return self.residual(W, sweep) + self.penalty.value(sweep.gram, gram_of(W))
+
+    def residual(self, W: np.ndarray, sweep: Sweep) -> float:
+        """Half the squared residual at W and the H of the sweep."""
+        return half_squared_residual(self.blocks.squared_norm, W, sweep.cross, sweep.gram)
+
+    def report(self, objective: float) -> None:
+        """Note the end of an iteration."""
+        seconds = time.perf_counter() - self.began
+        self.history.append(Progress(len(self.history) + 1, objective, self.passes, seconds))
+        if self.callback is not None:
+            self.callback(self.history[-1])
+
+    def result(self, state: State, converged: bool) -> Result:
+        """The finished run."""
+        residual = 2.0 * max(self.residual(state.W, state.sweep), 0.0)  # the Gram form may cancel to below zero
+        return Result(state.factors, state.objective, residual, self.penalty, converged, self.history)
+
+
+Solver = Callable[[Run, Factors], Result]
+
+
+# ------------------------------------------------------------------------------------------------ palm and mapalm
+
+
+def proximal_step(
+    factor: np.ndarray,
+    gram: np.ndarray,
+    cross: np.ndarray,
+    project: Projection,
+    *,
+    lipschitz: float | None = None,
+) -> np.ndarray:
+    """One projected gradient step of length 1/L on either factor (L: Eq. 15)."""
+    lipschitz = spectral_norm(gram) if lipschitz is None else lipschitz
+    return project(factor - gradient(factor, gram, cross) / lipschitz)
+
+
+def line_search_step(
+    factor: np.ndarray, gram: np.ndarray, cross: np.ndarray, project: Projection, *, by_row: bool
+) -> np.ndarray:
+    """One projected gradient step, its length found by backtracking from a multiple of 1/L.
+
+    ``by_row`` gives every row a length of its own, which a projection that treats rows one by one allows.
+    """
+    lipschitz, slope = spectral_norm(gram), gradient(factor, gram, cross)
+    stride = np.full((len(factor) if by_row else 1, 1), FIRST_STRIDE)
+    while True:
+        moved = project(factor - slope * (stride / lipschitz))
+        move = moved.astype(np.float64) - factor
+        # Too long where the quadratic rises above its proximal model; at stride 1 it cannot.
+        excess = np.sum(move * (move @ gram - move * (lipschitz / stride)), axis=1, keepdims=True)
+        too_long = ((excess if by_row else excess.sum(keepdims=True)) > 0) & (stride > 1.0)
+        if not too_long.any():
+            return moved
+        stride = np.where(too_long, stride / 2.0, stride)
+
+
+def palm(run: Run, start: Factors, *, line_search: bool = False) -> Result:
+    """Proximal alternating linearised minimisation, Alg. 1."""
+    return _alternate(run, start, accelerated=False, line_search=line_search)
+
+
+def mapalm(run: Run, start: Factors, *, line_search: bool = False) -> Result:
+    """Monotone accelerated PALM, Alg. 2 and 3: extrapolate, but redo both steps plainly where the objective rose."""
+    return _alternate(run, start, accelerated=True, line_search=line_search)
+
+
+def _alternate(run: Run, start: Factors, *, accelerated: bool, line_search: bool) -> Result:
+    previous = current = start
+    state, momentum, converged = None, 1.0, False
+    for _ in range(run.max_iter):
+        momentum, last = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0, momentum
+        weight = (last - 1.0) / momentum if accelerated else 0.0  # Eq. 12
+        trial = _proximal_pair(run, _extrapolate(current, previous, weight), current.W, line_search)
+        if state is not None and weight > 0.0 and trial.objective > state.objective:
+            trial = _proximal_pair(run, current, current.W, line_search)
+        previous, current, state = current, trial.factors, trial
+        run.report(state.objective)
+        if relative_change(current, previous) < run.tol:
+            converged = True
+            break
+    assert state is not None, "max_iter is at least 1"
+    return run.result(state, converged)
+
+
+def _proximal_pair(run: Run, point: Factors, W: np.ndarray, line_search: bool) -> State:
+    """One pass: a step on H at ``point.H`` given W, then one on W at ``point.W`` given the new H."""
+    sweep = run.sweep(W, point.H, partial(_gradient_rows, run.penalty.cell_quadratic(gram_of(W)), line_search))
+    quadratic = run.penalty.gene_quadratic(sweep.gram, gram_of(point.W))
+    step = partial(line_search_step, by_row=False) if line_search else proximal_step
+    new_W = step(point.W, quadratic, sweep.cross, run.constraint.project).astype(point.W.dtype, copy=False)
+    return State(new_W, sweep, run.objective(new_W, sweep))
+
+
+def _gradient_rows(quadratic: np.ndarray, line_search: bool, H: np.ndarray, cross: np.ndarray) -> np.ndarray:
+    step = partial(line_search_step, by_row=True) if line_search else proximal_step
+    return step(H, quadratic, cross, NonNegative().project)
+
+
+def _extrapolate(current: Factors, previous: Factors, weight: float) -> Factors:
+    if weight == 0.0:
+        return current
+    return Factors(*(now + weight * (now - before) for now, before in zip(current, previous, strict=True)))
+
+
+def relative_change(current: Factors, previous: Factors) -> float:
+    """``||(W, H) - (W', H')|| / ||(W', H')||``, the paper's stopping rule."""
+    change = sum(float(np.linalg.norm(now - before)) ** 2 for now, before in zip(current, previous, strict=True))
+    size = sum(float(np.linalg.norm(before)) ** 2 for before in previous)
+    return float(np.sqrt(change / size)) if size > 0 else float(np.sqrt(change))
+
+
+# ------------------------------------------------------------------------------------------------ exact blocks
+
+
+def bcd(run: Run, start: Factors) -> Result:
+    """Exact blocks: the best H for W by a pass over the cells, then the best W for H from the sums of that pass.
+
+    Every pass is tried at a W extrapolated along the last move; where that would raise the objective, the pass is
+    redone at the plain W, from which it can only fall. The run ends with the H that is best for its W, so that
+    transforming the training cells gives the same H.
+    """
+    W, weight, converged = start.W, FIRST_WEIGHT, False
+    state = State(W, run.sweep(W, start.H, _exact_rows(run, W)))
+    if run.constraint.contains(W):
+        state.objective = run.objective(W, state.sweep)
+    for _ in range(run.max_iter):
+        W = _revive(run, state, _best_genes(run, state))
+        trial = _evaluate(run, state, _along(state.W, W, weight)) if np.isfinite(state.objective) else None
+        if trial is None or trial.objective > state.objective:
+            weight = weight / 2.0 if trial is not None else weight
+            trial = _evaluate(run, state, W)
+        else:
+            weight = min(weight * WEIGHT_GROWTH, LARGEST_WEIGHT)
+        decrease, state = state.objective - trial.objective, trial
+        run.report(state.objective)
+        if decrease <= run.tol * abs(state.objective):
+            converged = True
+            break
+    return run.result(state, converged)
+
+
+def _exact_rows(run: Run, W: np.ndarray) -> CellStep:
+    return run.penalty.cell_step(gram_of(W))
+
+
+def _best_genes(run: Run, state: State) -> np.ndarray:
+    """The W step from cached sums; no pass over X."""
+    quadratic = run.penalty.gene_quadratic(state.sweep.gram, gram_of(state.W))
+    W = run.constraint.best(quadratic, state.sweep.cross, state.W)
+    return W.astype(state.W.dtype, copy=False)
+
+
+def _evaluate(run: Run, state: State, W: np.ndarray) -> State:
+    sweep = run.sweep(W, state.sweep.H, _exact_rows(run, W))
+    return State(W, sweep, run.objective(W, sweep))
+
+
+def _along(before: np.ndarray, W: np.ndarray, weight: float) -> np.ndarray:
+    """W moved on along its last step, within its own non-zero entries, hence within its budget."""
+    moved = np.maximum(W + weight * (W - before), 0)
+    return np.where(W > 0, moved, 0).astype(W.dtype, copy=False)
+
+
+def _revive(run: Run, state: State, W: np.ndarray) -> np.ndarray:
+    """Reseed one program that died with the worst-fitted cell.
+
+    Its usages are zero, so this leaves the objective as it is. The new column is made small enough for the projection
+    to keep all other entries; where the budget has no room for it, the program stays empty.
+    """
+    dead = np.flatnonzero(~W.any(axis=0))
+    if dead.size == 0 or not W.any():
+        return W
+    seed = run.blocks.worst_cell(W, state.sweep.H)
+    if not seed.any():
+        return W
+    revived = W.copy()
+    revived[:, dead[0]] = seed * (W[W > 0].min() / (2.0 * seed.max() * np.sqrt(W.shape[1])))
+    return run.constraint.project(revived)
+
+
+# ------------------------------------------------------------------------------------------------ continuation
+
+
+def continuation(solver: Solver, run: Run, start: Factors, penalties: Iterable[Penalty], *, tol: float) -> Result:
+    """Solve under one penalty after the other, each from the last one's end, until H is orthogonal (Alg. 4)."""
+    result = None
+    for penalty in penalties:
+        run.penalty = penalty
+        result = solver(run, start if result is None else result.factors)
+        if orthogonality_error(gram_of(result.factors.H)) <= tol:
+            break
+    assert result is not None, "there is at least one penalty"
+    return result
+
+
+def orthogonality_error(gram: np.ndarray) -> float:
+    """``||Hn^T Hn - I||_F / rank^2`` from ``H^T H``, with the columns of Hn at unit norm."""
+    norms = np.sqrt(np.diag(gram))
+    safe = np.where(norms > 0, norms, 1.0)
+    return float(np.linalg.norm(gram / np.outer(safe, safe) - np.eye(len(gram)))) / len(gram) ** 2

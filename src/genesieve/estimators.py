@@ -1,0 +1,330 @@
+"""SSNMF, structured sparse NMF as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils import check_array as sklearn_check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from genesieve._checks import (
+    check_array,
+    check_choice,
+    check_integer,
+    check_non_negative,
+    check_number,
+    check_two_dimensional,
+    one_line_errors,
+)
+from genesieve._random import as_generator
+from genesieve.core import init as starts
+from genesieve.core.blocks import Blocks
+from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
+from genesieve.core.objective import Orthogonal, Overlap, RelativeOverlap, gram_of
+from genesieve.core.solvers import Callback, Factors, Result, Run, Solver, bcd, continuation, mapalm, palm
+
+STORAGE = ("csr", "csc")
+DTYPES = [np.float64, np.float32]
+SPARSITIES = ("rows", "columns", "entries", None)
+SOLVERS: dict[str, Callable[..., Result]] = {"bcd": bcd, "mapalm": mapalm, "palm": palm}
+STARTS = {"nmf": starts.nmf, "random": starts.random, "nndsvd": starts.nndsvd}
+
+# Alg. 4: the penalty's first value, its growth, the stages, and the error at which H counts as orthogonal.
+FIRST_PENALTY = 0.1
+PENALTY_GROWTH = 1.5
+PENALTY_STAGES = 10
+ORTHOGONALITY_TOLERANCE = 1e-3
+
+
+class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Factorise cells x genes into a few non-negative programs that use an exact budget of genes.
+
+    Finds usages H (cells x programs) and gene weights W (genes x programs), both non-negative, with ``X`` close to
+    ``H @ W.T`` and at most ``n_genes`` genes in use. Cells are clustered by the program they use most.
+
+    Parameters
+    ----------
+    n_components
+        Number of programs.
+    n_genes
+        Gene budget; ``None`` keeps all genes.
+    sparsity
+        What the budget counts: ``"rows"``, genes in all (l2,0); ``"columns"``, genes of each program (lc,0);
+        ``"entries"``, ``n_genes * n_components`` weights in all (l0); ``None``, no budget.
+    orthogonality
+        How strongly programs are kept from sharing cells. ``0.0``: not at all. A number: a fixed penalty; with
+        ``"bcd"`` it has no scale (to a cell, any two programs look more alike by that cosine, 1 makes the assignment
+        hard), with ``"palm"`` and ``"mapalm"`` it is the paper's rho. ``"exact"``: a growing penalty, and with
+        ``"bcd"`` at last exactly one program a cell.
+    solver
+        ``"bcd"``, exact blocks with the exact choice of genes; ``"mapalm"`` or ``"palm"``, the paper's algorithms.
+    init
+        ``"nmf"``, ``"random"``, ``"nndsvd"``, or a pair ``(H0, W0)`` of shapes cells x programs and genes x programs.
+    max_iter
+        Iterations at most (of each stage, where ``orthogonality="exact"``).
+    tol
+        Tolerance: relative decrease of the objective for ``"bcd"``, relative change of both factors for the others.
+    n_restarts
+        Fits from different starts, of which the one with the lowest objective is kept.
+    labels
+        How cells are labelled: ``"argmax"``, by their most used program.
+    gauge
+        ``"unit"`` gives every program's gene vector unit length, so that usages carry the scale of the data; ``None``
+        leaves the factors as the solver ended.
+    gene_weights
+        A positive weight for each gene in the fit; ``components_`` stays on the scale of the data.
+    line_search
+        Find the steps of ``"palm"`` and ``"mapalm"`` by backtracking instead of from the Lipschitz constant.
+    n_jobs
+        Threads; ``None`` or -1 uses every core there is.
+    callback
+        Called after every iteration with a ``Progress`` (iteration, objective, passes, seconds).
+    random_state
+        Seed, ``numpy.random.Generator`` or ``RandomState``.
+
+    Attributes
+    ----------
+    components_ : (n_components, n_features) array
+        Gene weights of every program.
+    labels_ : (n_samples,) array
+        The program that each cell uses most.
+    objective_, history_, n_iter_, n_passes_, converged_
+        The objective that the solver lowered, its course (objective, seconds and passes after every iteration),
+        iterations, passes over all of X, and whether the tolerance was met.
+    reconstruction_err_ : float
+        Frobenius norm of ``X - H @ components_``.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_genes: int | None = None,
+        sparsity: str | None = "rows",
+        orthogonality: float | str = 0.0,
+        solver: str = "bcd",
+        init: str | tuple[np.ndarray, np.ndarray] = "nmf",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        n_restarts: int = 1,
+        labels: str = "argmax",
+        gauge: str | None = "unit",
+        gene_weights: np.ndarray | None = None,
+        line_search: bool = False,
+        n_jobs: int | None = None,
+        callback: Callback | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_genes = n_genes
+        self.sparsity = sparsity
+        self.orthogonality = orthogonality
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_restarts = n_restarts
+        self.labels = labels
+        self.gauge = gauge
+        self.gene_weights = gene_weights
+        self.line_search = line_search
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Fit the programs to cells x genes ``X``, dense or sparse."""
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: object = None) -> np.ndarray:
+        """Fit, and return the usages of the cells (cells x programs)."""
+        return self._fit(X)
+
+    def transform(self, X: Any, *, selected_only: bool = False) -> np.ndarray:
+        """Usages of new cells, with the fitted programs and penalty.
+
+        Only the selected genes are needed: a table with named columns may hold just those, in any order. A plain array
+        has all genes of the fit, or with ``selected_only=True`` the selected ones in their order.
+        """
+        check_is_fitted(self)
+        X, genes = self._read_new(X, selected_only)
+        W = self.components_[:, genes].T * self._scale  # (genes, rank), in the solver's gauge
+        weights = None if self._gene_weights is None else self._gene_weights[genes]
+        if weights is not None:
+            W = W * weights[:, None]
+        blocks = Blocks(X, gene_weights=weights, n_jobs=self.n_jobs)
+        return blocks.usages(W, self._penalty.cell_step(gram_of(W))) * self._scale.astype(blocks.dtype)
+
+    def inverse_transform(self, X: np.ndarray) -> np.ndarray:
+        """Expression (cells x genes) that usages ``X`` stand for."""
+        check_is_fitted(self)
+        X = np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != len(self.components_):
+            raise ValueError(f"usages must have {len(self.components_)} columns (the programs), got shape {X.shape}")
+        return X @ self.components_
+
+    def get_support(self, indices: bool = False) -> np.ndarray:
+        """Mask (or indices) of the selected genes."""
+        check_is_fitted(self)
+        mask = np.any(self.components_ > 0, axis=0)
+        return np.flatnonzero(mask) if indices else mask
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    # -------------------------------------------------------------------------------------------- at the door
+
+    def _check_parameters(self, shape: tuple[int, int]) -> None:
+        n_cells, n_genes = shape
+        why = f"the smaller of n_samples={n_cells} and n_features={n_genes}"
+        check_integer("n_components", self.n_components, 1, min(shape), why=why)
+        if self.n_genes is not None:
+            check_integer("n_genes", self.n_genes, 1, n_genes, why="the genes given")
+        check_choice("sparsity", self.sparsity, SPARSITIES)
+        check_choice("solver", self.solver, list(SOLVERS))
+        if not (isinstance(self.orthogonality, str) and self.orthogonality == "exact"):
+            check_number("orthogonality", self.orthogonality, or_else="'exact'")
+        check_choice("labels", self.labels, ["argmax"])
+        check_choice("gauge", self.gauge, ["unit", None])
+        check_integer("max_iter", self.max_iter, 1)
+        check_integer("n_restarts", self.n_restarts, 1)
+        check_number("tol", self.tol)
+        if self.n_jobs is not None and self.n_jobs != -1:
+            check_integer("n_jobs", self.n_jobs, 1)
+        if isinstance(self.init, str):
+            check_choice("init", self.init, list(STARTS))
+
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """Cells x genes as scikit-learn reads it, with all genes of the fit."""
+        check_two_dimensional(X)
+        with one_line_errors("X"):
+            X = validate_data(self, X, reset=reset, accept_sparse=STORAGE, dtype=DTYPES)
+        return check_non_negative(X, type(self).__name__)
+
+    def _read_new(self, X: Any, selected_only: bool) -> tuple[Any, np.ndarray]:
+        """New cells, and the genes that their columns are."""
+        selected = self.get_support(indices=True)
+        if hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
+            X, selected_only = _pick_columns(X, self.feature_names_in_[selected]), True
+        if not selected_only:
+            return self._read(X, reset=False), np.arange(self.n_features_in_)
+        check_two_dimensional(X)
+        if X.shape[1] != len(selected):
+            raise ValueError(f"X must have {len(selected)} columns (the selected genes), got {X.shape[1]}")
+        with one_line_errors("X"):
+            X = sklearn_check_array(X, accept_sparse=STORAGE, dtype=DTYPES)
+        return check_non_negative(X, type(self).__name__), selected
+
+    # -------------------------------------------------------------------------------------------- the fit
+
+    def _fit(self, X: Any) -> np.ndarray:
+        X = self._read(X, reset=True)
+        self._check_parameters(X.shape)
+        self._gene_weights = self.gene_weights
+        if self.gene_weights is not None:
+            self._gene_weights = check_array("gene_weights", self.gene_weights, (X.shape[1],), positive=True)
+        blocks = Blocks(X, gene_weights=self._gene_weights, n_jobs=self.n_jobs)
+        generators = as_generator(self.random_state).spawn(self.n_restarts)
+        result = min((self._fit_once(blocks, rng) for rng in generators), key=lambda result: result.objective)
+        return self._publish(result)
+
+    def _fit_once(self, blocks: Blocks, rng: np.random.Generator) -> Result:
+        relative = self.solver == "bcd"
+        penalty = RelativeOverlap if relative else Overlap
+        exact = self.orthogonality == "exact"
+        run = Run(
+            blocks,
+            self._constraint(),
+            penalty(FIRST_PENALTY if exact else float(self.orthogonality)),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            callback=self.callback,
+        )
+        solver: Solver = bcd if relative else partial(SOLVERS[self.solver], line_search=self.line_search)
+        start = self._start(blocks, rng)
+        if not exact:
+            return solver(run, start)
+        stages = [penalty(FIRST_PENALTY * PENALTY_GROWTH**stage) for stage in range(PENALTY_STAGES)]
+        result = continuation(solver, run, start, stages, tol=ORTHOGONALITY_TOLERANCE)
+        return continuation(solver, run, result.factors, [Orthogonal()], tol=0.0) if relative else result
+
+    def _constraint(self) -> Constraint:
+        if self.n_genes is None or self.sparsity is None:
+            return NonNegative()
+        if self.sparsity == "entries":
+            return EntrySparse(self.n_genes * self.n_components)
+        return RowSparse(self.n_genes) if self.sparsity == "rows" else ColumnSparse(self.n_genes)
+
+    def _start(self, blocks: Blocks, rng: np.random.Generator) -> Factors:
+        if isinstance(self.init, str):
+            start = STARTS[self.init](blocks, self.n_components, rng)
+            # A start from a sample of cells has no usages yet; bcd solves them in its first pass, the others do not.
+            return start if self.solver == "bcd" or start.H.any() else starts.with_usages(blocks, start)
+        if not isinstance(self.init, tuple | list) or len(self.init) != 2:
+            raise TypeError(f"init must be one of {list(STARTS)} or a pair (H0, W0), got {type(self.init).__name__}")
+        H, W = (
+            check_array(f"init {name}", factor, (size, self.n_components))
+            for name, factor, size in zip(("H0", "W0"), self.init, blocks.shape, strict=True)
+        )
+        if self._gene_weights is not None:
+            W = W * self._gene_weights[:, None]
+        return Factors(H.astype(blocks.dtype), W.astype(blocks.dtype))
+
+    def _publish(self, result: Result) -> np.ndarray:
+        """Set the fitted attributes from a solver's result, in the public gauge; the usages."""
+        H, W = result.factors
+        if self._gene_weights is not None:
+            W = (W / self._gene_weights[:, None]).astype(W.dtype)
+        norms = np.linalg.norm(W, axis=0) if self.gauge == "unit" else np.ones(W.shape[1])
+        self._scale = np.where(norms > 0, norms, 1.0).astype(W.dtype)
+        self._penalty = result.penalty
+        H = H * self._scale
+        self.components_ = np.ascontiguousarray((W / self._scale).T)
+        self.labels_ = H.argmax(axis=1)
+        self.objective_, self.converged_ = result.objective, result.converged
+        self.reconstruction_err_ = float(np.sqrt(result.squared_residual))
+        self.n_iter_, self.n_passes_ = len(result.history), result.history[-1].passes
+        self.history_ = {
+            name: np.array([getattr(step, name) for step in result.history])
+            for name in ("objective", "seconds", "passes")
+        }
+        self._warn()
+        return H
+
+    def _warn(self) -> None:
+        if not self.converged_:
+            message = f"SSNMF stopped at max_iter={self.max_iter} before tol={self.tol} was met; raise either"
+            warnings.warn(message, ConvergenceWarning, stacklevel=5)
+        empty = np.count_nonzero(~self.components_.any(axis=1))
+        if empty:
+            message = (
+                f"{empty} of {len(self.components_)} programs are empty; the data may not hold so many, ask for fewer"
+            )
+            warnings.warn(message, UserWarning, stacklevel=5)
+
+
+def _pick_columns(table: Any, names: np.ndarray) -> Any:
+    """The named columns of a table, or an error that says which are missing."""
+    missing = [str(name) for name in names if name not in table.columns]
+    if missing:
+        raise ValueError(
+            f"X must have the {len(names)} genes selected at fit time, got a table that lacks {len(missing)} of them:"
+            f" {', '.join(missing[:3])}{', ...' if len(missing) > 3 else ''}"
+        )
+    return table[list(names)].to_numpy()

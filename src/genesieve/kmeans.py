@@ -1,0 +1,432 @@
+"""Sparse k-means: clusters of cells and the genes that tell them apart, the paper's two k-means baselines.
+
+Both penalties maximise the weighted between-cluster dispersion ``sum_j w_j d_j`` over partitions and gene weights, in
+turn: k-means on the weighted genes, then the best weights for its clusters. They differ in the weights they allow.
+"""
+
+import math
+import warnings
+from bisect import bisect_left
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectorMixin
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.utils import check_random_state
+from sklearn.utils.extmath import row_norms
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from genesieve._checks import check_choice, check_integer, check_number
+
+__all__ = ["SparseKMeans", "dispersion", "l0_weights", "l1_weights"]
+
+Matrix = Any  # (cells, genes), a dense array or scipy's CSR; every operation below works on both
+Vector = NDArray[np.float64]
+Update = Callable[[Vector], Vector]
+
+# Of sqrt(genes), beyond which the bound is idle. A quarter is 5.6 at 500 genes, as published for the synthetic data.
+DEFAULT_BOUND_SHARE = 0.25
+
+# Lloyd's iterations, and the sweeps of single moves after them, always end by themselves; this stops a crawl.
+KMEANS_MAX_ITER = 300
+
+# A cell moves only if it saves more than this share of its squared norm: above rounding, so that the moves must end.
+MOVE_MARGIN = 1e-12
+
+
+class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
+    """k-means on few genes: an exact number of them (l0), or weights under a bound (l1).
+
+    As a transformer it keeps the genes with a positive weight.
+
+    Parameters
+    ----------
+    n_clusters
+        Number of clusters.
+    penalty
+        "l0" keeps exactly ``n_genes`` genes, all with weight 1 (Chang et al. 2018): those with the largest
+        between-cluster dispersion. "l1" gives the genes weights with ``||w||_2 <= 1`` and ``||w||_1 <= bound``
+        (Witten and Tibshirani 2010).
+    n_genes
+        For "l0": how many genes to keep. None keeps all, which is plain k-means.
+    bound
+        For "l1": the largest sum of weights, at least 1; the smaller, the fewer genes. Values above the square root of
+        the number of genes have no effect. None means a quarter of that square root, and at least 1.
+    init
+        Where the first k-means, on all genes, starts: "k-means++", "random", or an array of centres
+        (n_clusters x genes).
+    n_init
+        Number of starts, of which the one with the largest criterion is kept. An array of centres is one start.
+    max_iter
+        Largest number of rounds (weights, then k-means to convergence) after the first k-means.
+    tol
+        Stop when the weights change by less than this, relative to their sum.
+    random_state
+        Seed or `numpy.random.RandomState` for the starts.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (cells,)
+        Cluster of every cell, the same as ``predict`` of the training data.
+    cluster_centers_ : ndarray of shape (n_clusters, genes)
+        Mean of every cluster on all genes, in the units of the data.
+    weights_ : ndarray of shape (genes,)
+        Weight of every gene in the squared distance between cells.
+    criterion_ : float
+        The weighted between-cluster dispersion ``weights_ @ dispersion(X, labels_)``; larger is better.
+    n_iter_ : int
+        Rounds of the start that was kept.
+
+    Notes
+    -----
+    Each k-means is Lloyd's algorithm followed by single moves of cells as long as one of them lowers the within-cluster
+    dispersion (Hartigan's criterion). With many more genes than cells Lloyd's algorithm alone stays close to where
+    it started.
+
+    Sparse data are never made dense.
+    """
+
+    def __init__(
+        self,
+        n_clusters: int,
+        *,
+        penalty: str = "l0",
+        n_genes: int | None = None,
+        bound: float | None = None,
+        init: str | ArrayLike = "k-means++",
+        n_init: int = 10,
+        max_iter: int = 20,
+        tol: float = 1e-4,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.penalty = penalty
+        self.n_genes = n_genes
+        self.bound = bound
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Find the clusters and the genes.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (cells, genes)
+            The data.
+        y
+            Ignored.
+
+        Returns
+        -------
+        SparseKMeans
+            The fitted estimator.
+        """
+        X = self._validated(X, reset=True)
+        update = self._check_parameters(X)
+        fits = [self._fit_from(X, init, seed, update) for init, seed in self._starts()]
+        best = max(fits, key=lambda fit: fit.criterion)
+        if not best.settled:
+            warnings.warn(f"the gene weights had not settled after {self.max_iter} rounds", ConvergenceWarning, 2)
+        self.labels_ = best.labels
+        self.weights_ = best.weights.astype(X.dtype)
+        self.cluster_centers_ = _centres(X, best.labels, self.n_clusters).astype(X.dtype)
+        self.criterion_ = best.criterion
+        self.n_iter_ = best.n_iter
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Assign cells to the nearest centre under the gene weights.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (cells, genes)
+            The data.
+
+        Returns
+        -------
+        ndarray of shape (cells,)
+            The cluster of every cell.
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        select = _selector(self.weights_, X.dtype)
+        nearest = pairwise_distances_argmin(X @ select, self.cluster_centers_.astype(X.dtype) @ select)
+        return np.asarray(nearest, dtype=np.int32)
+
+    def _fit_from(self, X: Matrix, init: Any, seed: int, update: Update) -> "_Fit":
+        start = _kmeans(X, self.n_clusters, init, seed=seed)
+        return _alternate(X, start, update, n_clusters=self.n_clusters, max_iter=self.max_iter, tol=self.tol)
+
+    def _starts(self) -> list[tuple[Any, int]]:
+        """List the starting centres, or the rule to draw them, with a seed each."""
+        if not isinstance(self.init, str):
+            return [(self.init, 0)]
+        rng = check_random_state(self.random_state)
+        return [(self.init, int(seed)) for seed in rng.randint(np.iinfo(np.int32).max, size=self.n_init)]
+
+    def _check_parameters(self, X: Matrix) -> Update:
+        """Check every parameter against the data, and return the weight update that they describe."""
+        cells, genes = X.shape
+        check_choice("penalty", self.penalty, ("l0", "l1"))
+        check_integer("n_clusters", self.n_clusters, 1, cells, why=f"the cells given, n_samples={cells}")
+        check_integer("n_init", self.n_init, 1)
+        check_integer("max_iter", self.max_iter, 1)
+        check_number("tol", self.tol)
+        if isinstance(self.init, str):
+            check_choice("init", self.init, ("k-means++", "random"))
+        elif np.shape(self.init) != (self.n_clusters, genes):
+            expected = f"{(self.n_clusters, genes)} (clusters x genes)"
+            raise ValueError(f"init must have shape {expected}, got {np.shape(self.init)}")
+        return self._l0_update(genes) if self.penalty == "l0" else self._l1_update(genes)
+
+    def _l0_update(self, genes: int) -> Update:
+        if self.bound is not None:
+            raise ValueError(f"bound must be None with penalty='l0' (n_genes is its parameter), got {self.bound!r}")
+        n_genes = genes if self.n_genes is None else self.n_genes
+        check_integer("n_genes", n_genes, 1, genes, why="the genes given")
+        return partial(l0_weights, n_genes=n_genes)
+
+    def _l1_update(self, genes: int) -> Update:
+        if self.n_genes is not None:
+            raise ValueError(f"n_genes must be None with penalty='l1' (bound is its parameter), got {self.n_genes!r}")
+        bound = max(1.0, DEFAULT_BOUND_SHARE * math.sqrt(genes)) if self.bound is None else self.bound
+        _check_bound(bound)
+        return partial(l1_weights, bound=bound)
+
+    def _validated(self, X: Any, *, reset: bool) -> Matrix:
+        # what scikit-learn's k-means takes: CSR with 32-bit indices
+        options = {"accept_sparse": "csr", "accept_large_sparse": False, "dtype": [np.float64, np.float32]}
+        return validate_data(self, X, reset=reset, **options)
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.weights_ > 0
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that sparse input is welcome and that float32 stays float32."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def dispersion(X: Any, labels: ArrayLike) -> Vector:
+    """Between-cluster sum of squares of every gene: total minus within.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (cells, genes)
+        The data.
+    labels : array-like of shape (cells,)
+        The cluster of every cell.
+
+    Returns
+    -------
+    ndarray of shape (genes,)
+        ``sum_c n_c (mean_c - mean)^2``, from the sums of the clusters alone.
+    """
+    names, codes = np.unique(np.asarray(labels), return_inverse=True)
+    sums, sizes = _cluster_sums(X, codes, len(names))
+    overall = sums.sum(axis=0) / sizes.sum()
+    return np.asarray(sizes @ (sums / sizes[:, None] - overall) ** 2)
+
+
+def l0_weights(dispersion: ArrayLike, n_genes: int) -> Vector:
+    """Weight 1 for the genes with the largest dispersion, 0 for the rest.
+
+    Parameters
+    ----------
+    dispersion : array-like of shape (genes,)
+        Between-cluster dispersion of every gene.
+    n_genes
+        Number of genes to keep. Among equals the earlier gene is kept.
+
+    Returns
+    -------
+    ndarray of shape (genes,)
+        The weights; exactly ``n_genes`` are 1.
+    """
+    gains = _check_gains(dispersion)
+    check_integer("n_genes", n_genes, 1, len(gains), why="the genes given")
+    weights = np.zeros(len(gains))
+    weights[np.argsort(-gains, kind="stable")[:n_genes]] = 1.0
+    return weights
+
+
+def l1_weights(dispersion: ArrayLike, bound: float) -> Vector:
+    """Non-negative weights that maximise ``w @ dispersion`` with ``||w||_2 <= 1`` and ``||w||_1 <= bound``.
+
+    The maximiser is the dispersion with a threshold taken off, cut at 0 and scaled to unit norm. The threshold is found
+    without iteration: the sum of weights falls as it rises, so a binary search over the sorted values tells which
+    genes stay, and given those it is the root of a quadratic.
+
+    Parameters
+    ----------
+    dispersion : array-like of shape (genes,)
+        Between-cluster dispersion of every gene; negative entries get no weight.
+    bound
+        Largest sum of weights, at least 1.
+
+    Returns
+    -------
+    ndarray of shape (genes,)
+        The weights. Where at least ``bound**2`` genes share the largest dispersion no threshold is high enough, and
+        those genes share the bound evenly.
+    """
+    gains = np.maximum(_check_gains(dispersion), 0.0)
+    _check_bound(bound)
+    top = gains.max()
+    leaders = gains == top
+    ties = np.count_nonzero(leaders)
+    if top == 0.0 or bound**2 <= ties:
+        return np.where(leaders, min(bound / ties, ties**-0.5), 0.0)
+    gains = gains / top  # so that squares neither overflow nor vanish
+    kept = np.maximum(gains - _threshold(gains, bound), 0.0)
+    return np.asarray(kept / np.linalg.norm(kept))
+
+
+def _threshold(gains: Vector, bound: float) -> float:
+    """Smallest threshold that brings the soft-thresholded gains, at unit norm, to a sum of at most the bound."""
+    levels = np.append(np.sort(gains)[::-1], 0.0)  # between two neighbours the same genes stay
+
+    def over(kept: int) -> bool:
+        # a sum above the bound needs more than bound^2 genes; saying so keeps rounding from pretending otherwise
+        excess = levels[:kept] - levels[kept]
+        return kept > bound**2 and bool(excess.sum() > bound * np.linalg.norm(excess))
+
+    kept = bisect_left(range(len(levels)), True, key=over)
+    if kept == len(levels):
+        return 0.0
+    stay = levels[:kept]
+    spread = ((stay - stay.mean()) ** 2).sum()
+    total = bound * math.sqrt(spread / (1.0 - bound**2 / kept))  # sum of the excess at which sum = bound * norm
+    return float(max(stay.mean() - total / kept, levels[kept]))
+
+
+class _Fit(NamedTuple):
+    labels: NDArray[np.int32]
+    weights: Vector
+    criterion: float
+    n_iter: int
+    settled: bool
+
+
+def _alternate(
+    X: Matrix, labels: NDArray[np.int32], update: Update, *, n_clusters: int, max_iter: int, tol: float
+) -> _Fit:
+    """Weights and k-means in turn. The labels that come out are those of k-means under the weights that come out."""
+    weights = update(dispersion(X, labels))
+    for n_iter in range(1, max_iter + 1):
+        Z = X @ _selector(weights, X.dtype)  # (cells, selected genes)
+        labels = _kmeans(Z, n_clusters, _centres(Z, labels, n_clusters))
+        spread = dispersion(X, labels)
+        better = update(spread)
+        settled = bool(np.abs(better - weights).sum() <= tol * weights.sum())
+        if settled or n_iter == max_iter:
+            break
+        weights = better
+    return _Fit(labels, weights, float(weights @ spread), n_iter, settled)
+
+
+def _selector(weights: NDArray[Any], dtype: np.dtype[Any]) -> sp.csr_array:
+    """Matrix that picks the genes with a positive weight and scales them by its root: distances become weighted."""
+    support = np.flatnonzero(weights).astype(np.int32)  # k-means takes 32-bit indices only
+    columns = np.arange(len(support), dtype=np.int32)
+    entries = np.sqrt(weights[support]).astype(dtype)
+    return sp.csr_array((entries, (support, columns)), shape=(len(weights), len(support)))
+
+
+def _cluster_sums(X: Matrix, labels: NDArray[Any], n_clusters: int) -> tuple[Vector, Vector]:
+    members = np.equal.outer(np.arange(n_clusters), labels)  # (clusters, cells)
+    sums = np.asarray(members.astype(X.dtype) @ X, dtype=np.float64)  # (clusters, genes)
+    return sums, members.sum(axis=1).astype(np.float64)
+
+
+def _centres(X: Matrix, labels: NDArray[Any], n_clusters: int) -> Vector:
+    return _Clusters(*_cluster_sums(X, labels, n_clusters)).centres()
+
+
+def _kmeans(Z: Matrix, n_clusters: int, init: Any, *, seed: int = 0) -> NDArray[np.int32]:
+    lloyd = KMeans(n_clusters, init=init, n_init=1, max_iter=KMEANS_MAX_ITER, tol=0.0, random_state=seed).fit(Z)
+    return _move_cells(Z, lloyd.labels_, n_clusters)
+
+
+def _move_cells(Z: Matrix, labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.int32]:
+    """Move one cell at a time to another cluster while that lowers the within-cluster dispersion.
+
+    Each sweep screens all cells in one product, then takes the promising ones by falling gain, which makes the result
+    independent of the order of the cells, and checks each again against the clusters as they are by then.
+    """
+    labels = labels.astype(np.int32)
+    norms = row_norms(Z, squared=True)
+    clusters = _Clusters(*_cluster_sums(Z, labels, n_clusters))
+    for _ in range(KMEANS_MAX_ITER):
+        centres = clusters.centres().astype(Z.dtype)
+        squared = norms[:, None] - 2.0 * (Z @ centres.T) + (centres**2).sum(axis=1)  # (cells, clusters)
+        _, gain = _moves(squared, labels, clusters.sizes)
+        promising = np.flatnonzero(gain > 0)
+        moved = 0
+        for cell in promising[np.argsort(-gain[promising], kind="stable")]:
+            row = (np.ones((1, 1)) @ Z[[cell]])[0]  # (genes,), dense and float64 whatever Z is
+            target, saved = _moves(clusters.squared_distances(row)[None, :], labels[[cell]], clusters.sizes)
+            if saved[0] > MOVE_MARGIN * (row @ row):
+                clusters.move(row, labels[cell], target[0])
+                labels[cell] = target[0]
+                moved += 1
+        if moved == 0:
+            break
+    return labels
+
+
+class _Clusters:
+    """Sums, sizes and squared norms of the sums of the clusters, kept up to date as cells move."""
+
+    def __init__(self, sums: Vector, sizes: Vector) -> None:
+        self.sums, self.sizes = sums, sizes
+        self.norms = (sums**2).sum(axis=1)
+
+    def centres(self) -> Vector:
+        return np.asarray(self.sums / np.maximum(self.sizes, 1.0)[:, None])  # an empty cluster sits at the origin
+
+    def squared_distances(self, row: Vector) -> Vector:
+        sizes = np.maximum(self.sizes, 1.0)
+        return np.asarray(row @ row - 2.0 * (self.sums @ row) / sizes + self.norms / sizes**2)
+
+    def move(self, row: Vector, source: int, target: int) -> None:
+        for cluster, sign in ((source, -1.0), (target, 1.0)):
+            self.sums[cluster] += sign * row
+            self.sizes[cluster] += sign
+            self.norms[cluster] = self.sums[cluster] @ self.sums[cluster]
+
+
+def _moves(squared: NDArray[Any], labels: NDArray[np.int32], sizes: Vector) -> tuple[NDArray[np.intp], Vector]:
+    """Best cluster for every cell when the centres follow the move, and what the move saves (Hartigan 1975)."""
+    cells = np.arange(len(labels))
+    costs = squared * (sizes / (sizes + 1.0))  # dispersion added by joining; (cells, clusters)
+    own = sizes[labels]
+    costs[cells, labels] = squared[cells, labels] * own / np.maximum(own - 1.0, 1.0)  # taken away by leaving
+    target = costs.argmin(axis=1)
+    return target, costs[cells, labels] - costs[cells, target]
+
+
+def _check_gains(dispersion: ArrayLike) -> Vector:
+    gains = np.asarray(dispersion, dtype=np.float64)
+    if gains.ndim != 1 or gains.size == 0 or not np.isfinite(gains).all():
+        raise ValueError(f"dispersion must be one finite number a gene, got an array of shape {gains.shape}")
+    return gains
+
+
+def _check_bound(bound: Any) -> None:
+    check_number("bound", bound)
+    if bound < 1:
+        raise ValueError(f"bound must be at least 1, got {bound!r}")

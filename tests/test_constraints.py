@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import nnls as lawson_hanson
+
+from genesieve.core.constraints import ColumnSparse, EntrySparse, NonNegative, RowSparse, largest
+
+matrices = arrays(np.float64, (5, 3), elements=st.integers(-3, 3).map(float))  # small integers: many ties
+constraints = st.sampled_from(
+    [NonNegative(), *(kind(k) for kind in (RowSparse, ColumnSparse, EntrySparse) for k in range(6)), EntrySparse(11)]
+)
+
+
+def supports(constraint, shape):
+    """Masks of all the largest supports that the constraint allows."""
+    genes, rank = shape
+    if isinstance(constraint, RowSparse):
+        for rows in combinations(range(genes), min(constraint.n_genes, genes)):
+            yield np.isin(np.arange(genes), rows)[:, None] & np.ones(shape, bool)
+    elif isinstance(constraint, EntrySparse):
+        for entries in combinations(range(genes * rank), min(constraint.n_entries, genes * rank)):
+            yield np.isin(np.arange(genes * rank), entries).reshape(shape)
+    else:
+        yield np.ones(shape, bool)
+
+
+@given(constraints, matrices)
+def test_projection_is_feasible_and_idempotent(constraint, W):
+    projected = constraint.project(W)
+    assert constraint.contains(projected)
+    np.testing.assert_array_equal(constraint.project(projected), projected)
+
+
+@given(st.sampled_from([NonNegative(), RowSparse(2), RowSparse(0), EntrySparse(2), RowSparse(5)]), matrices)
+def test_projection_is_nearest(constraint, W):
+    distance = np.linalg.norm(W - constraint.project(W))
+    nearest = min(np.linalg.norm(W - np.where(mask, np.maximum(W, 0), 0)) for mask in supports(constraint, W.shape))
+    assert distance <= nearest + 1e-12
+
+
+@given(st.integers(0, 5), matrices)
+def test_column_projection_is_the_row_projection_of_each_column(k, W):
+    projected = ColumnSparse(k).project(W)
+    for column, expected in zip(projected.T, W.T, strict=True):
+        np.testing.assert_array_equal(column[:, None], RowSparse(k).project(expected[:, None]))
+
+
+@given(constraints, matrices)
+def test_contains_refuses_what_projection_would_change(constraint, W):
+    assert constraint.contains(W) == bool((constraint.project(W) == W).all())
+
+
+@given(arrays(np.float64, 7, elements=st.integers(0, 2).map(float)), st.integers(0, 8))
+def test_ties_go_to_the_lower_index(score, count):
+    expected = sorted(range(7), key=lambda i: (-score[i], i))[:count]
+    assert set(np.flatnonzero(largest(score, count))) == set(expected)
+
+
+def quadratic_value(gram, cross, W):
+    return 0.5 * np.vdot(W @ gram, W) - np.vdot(cross, W)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5))
+def test_row_choice_is_optimal_against_exhaustive_search(seed, k):
+    rng = np.random.default_rng(seed)
+    H, X = rng.random((8, 3)), rng.random((8, 6))
+    gram, cross = H.T @ H, X.T @ H
+    W = RowSparse(k).best(gram, cross, np.zeros((6, 3)))
+    rows = np.array([lawson_hanson(H, x)[0] for x in X.T])
+    best = min(quadratic_value(gram, cross, np.where(mask, rows, 0)) for mask in supports(RowSparse(k), rows.shape))
+    assert RowSparse(k).contains(W)
+    assert quadratic_value(gram, cross, W) == pytest.approx(best, rel=1e-9)
+
+
+@given(constraints, st.integers(0, 2**32 - 1))
+def test_best_is_feasible_and_never_above_a_feasible_start(constraint, seed):
+    rng = np.random.default_rng(seed)
+    H, X = rng.random((8, 3)), rng.random((8, 5))
+    gram, cross = H.T @ H, X.T @ H
+    start = constraint.project(rng.random((5, 3)))
+    W = constraint.best(gram, cross, start)
+    assert constraint.contains(W)
+    assert quadratic_value(gram, cross, W) <= quadratic_value(gram, cross, start) + 1e-12
+
+
+def test_entry_choice_does_not_depend_on_the_scale_shared_with_H():
+    rng = np.random.default_rng(0)
+    H, X, scale = rng.random((30, 3)), rng.random((30, 20)), np.array([1e-3, 1.0, 1e3])
+    start = EntrySparse(15).project(rng.random((20, 3)))
+    plain = EntrySparse(15).best(H.T @ H, X.T @ H, start)
+    scaled_H = H * scale
+    scaled = EntrySparse(15).best(scaled_H.T @ scaled_H, X.T @ scaled_H, start / scale)
+    np.testing.assert_allclose(scaled * scale, plain, rtol=1e-6)

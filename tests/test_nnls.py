@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import nnls as lawson_hanson
+
+from genesieve.core.nnls import nnls
+
+problems = st.tuples(st.integers(1, 8), st.integers(0, 2**32 - 1))
+
+
+def make(rank: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.random((rank + 4, rank)), rng.standard_normal((6, rank + 4))
+
+
+@given(problems)
+def test_agrees_with_lawson_hanson(problem):
+    A, B = make(*problem)
+    solution = nnls(A.T @ A, B @ A, np.zeros((6, A.shape[1])))
+    expected = np.array([lawson_hanson(A, b)[0] for b in B])
+    np.testing.assert_allclose(solution, expected, atol=1e-7 * max(1.0, expected.max()))
+
+
+@given(problems)
+def test_independent_of_the_start(problem):
+    A, B = make(*problem)
+    gram, cross = A.T @ A, B @ A
+    cold = nnls(gram, cross, np.zeros_like(cross))
+    warm = nnls(gram, cross, np.random.default_rng(0).random(cross.shape) * 10)
+    np.testing.assert_allclose(warm, cold, atol=1e-6 * max(1.0, cold.max()))
+
+
+@given(problems, st.floats(0, 5))
+def test_never_raises_a_row_even_where_the_form_is_not_convex(problem, rho):
+    A, B = make(*problem)
+    rank = A.shape[1]
+    gram, cross = A.T @ A + rho * (1 - np.eye(rank)), B @ A
+    start = np.random.default_rng(1).random(cross.shape)
+
+    def value(x):
+        return 0.5 * np.einsum("ij,jk,ik->i", x, gram, x) - np.einsum("ij,ij->i", x, cross)
+
+    end = nnls(gram, cross, start)
+    assert (end >= 0).all()
+    assert (value(end) <= value(start) + 1e-9 * (1 + np.abs(value(start)))).all()
+    # A coordinate-wise minimum: no single coordinate can move downhill.
+    slope = end @ gram - cross
+    assert (slope >= -1e-5 * (1 + np.abs(cross))).all()
+    assert (np.abs(slope[end > 1e-6]) <= 1e-5 * (1 + np.abs(cross).max())).all()
+
+
+def test_dead_coordinates_stay_zero_and_finite():
+    gram = np.diag([2.0, 0.0])
+    solution = nnls(gram, np.array([[4.0, 0.0]]), np.array([[0.0, 3.0]]))
+    np.testing.assert_array_equal(solution, [[2.0, 0.0]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_keeps_the_dtype_and_the_start(dtype):
+    start = np.ones((3, 2), dtype=dtype)
+    assert nnls(np.eye(2), np.ones((3, 2), dtype=dtype), start).dtype == dtype
+    assert (start == 1).all()

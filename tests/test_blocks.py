@@ -78,11 +78,15 @@ def test_worst_cell(block_values, storage, weights):
     np.testing.assert_allclose(found, dense[worst])
 
 
-def test_a_sample_of_cells():
-    index = np.array([3, 8, 40])
-    sample = Blocks(sparse.csr_array(X)).cells(index)
-    assert sample.shape == (3, 30)
-    np.testing.assert_allclose(sample.usages(W, STEP), STEP(np.zeros((3, 4)), X[index] @ W))
+@pytest.mark.parametrize("storage", ["dense", "csr_array"])
+@pytest.mark.parametrize("weights", [None, RNG.random(30) + 0.5], ids=["plain", "weighted"])
+def test_a_part_has_the_chosen_cells_and_the_largest_genes(storage, weights):
+    cells = np.array([3, 8, 40])
+    part, genes = Blocks(STORAGES[storage](X), gene_weights=weights).part(cells, 5)
+    dense = X.toarray()[cells] * (1 if weights is None else weights)
+    assert set(genes) == set(np.argsort(-(dense**2).sum(axis=0), kind="stable")[:5])
+    assert part.squared_norm == pytest.approx((dense[:, genes] ** 2).sum())
+    np.testing.assert_allclose(part.usages(W[genes], STEP), STEP(np.zeros((3, 4)), dense[:, genes] @ W[genes]))
 
 
 def test_threads():

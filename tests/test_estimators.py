@@ -226,6 +226,7 @@ def test_users_start(data):
 def test_many_cells_start_from_a_sample(data, monkeypatch, solver):
     whole = fit(data, solver=solver)
     monkeypatch.setattr(init, "SAMPLE_CELLS", 30)
+    monkeypatch.setattr(init, "SAMPLE_GENES", 60)
     assert fit(data, solver=solver).objective_ == pytest.approx(whole.objective_, rel=0.01)
 
 

@@ -54,11 +54,10 @@ def test_an_nmf_start_shares_scale_equally():
 
 def test_many_cells_start_from_a_sample(monkeypatch):
     monkeypatch.setattr(init, "SAMPLE_CELLS", 30)
+    monkeypatch.setattr(init, "SAMPLE_GENES", 35)
     blocks = Blocks(X)
-    start = init.nmf(blocks, 4, np.random.default_rng(0))
-    assert not start.H.any()
-    full = init.with_usages(blocks, start)
-    assert np.linalg.norm(X - full.H @ full.W.T) < 0.2 * np.linalg.norm(X)
+    full = init.nmf(blocks, 4, np.random.default_rng(0))
+    assert np.linalg.norm(X - full.H @ full.W.T) < 0.3 * np.linalg.norm(X)
     np.testing.assert_allclose(np.diag(gram_of(full.H)), np.diag(gram_of(full.W)))
 
 

@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_limits
 
 from genesieve import metrics
 from genesieve.datasets import synthetic
@@ -24,6 +25,13 @@ seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=15)  # a fit takes tens of milliseconds
 gains = hnp.arrays(np.float64, st.integers(1, 40), elements=st.floats(0, 1e6).map(lambda value: round(value, 2)))
 bounds = st.floats(1, 8)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Small fits crawl when several processes, each with a thread for every core, wait for one another."""
+    with threadpool_limits(1):
+        yield
 
 
 def planted(seed, *, cells=45, genes=30, clusters=3, informative=8):
@@ -89,16 +97,19 @@ def test_l1_weights_do_not_depend_on_the_unit(spread, bound, unit):
     np.testing.assert_allclose(l1_weights(spread * unit, bound), l1_weights(spread, bound), atol=1e-9)
 
 
-@given(hnp.arrays(np.float64, 40, elements=st.floats(0, 1), unique=True), st.floats(1.01, 6))
-def test_a_bound_that_binds_is_met_to_machine_precision(spread, bound):
-    assume(spread.sum() > bound * np.linalg.norm(spread) * 1.01)
+@given(seeds, st.integers(2, 200), st.floats(0.0, 1.0))
+def test_a_bound_that_binds_is_met_to_machine_precision(seed, genes, share):
+    spread = np.random.default_rng(seed).exponential(size=genes)
+    idle = spread.sum() / np.linalg.norm(spread)
+    bound = 1 + share * (idle - 1)
     weights = l1_weights(spread, bound)
     assert weights.sum() == pytest.approx(bound, rel=1e-12)
     assert np.linalg.norm(weights) == pytest.approx(1, rel=1e-12)
 
 
 def test_l1_weights_at_the_ends():
-    np.testing.assert_allclose(l1_weights([3, 4], 10), [0.6, 0.8])  # the bound is idle
+    for idle in (math.sqrt(2), 10, 1e200, math.inf):
+        np.testing.assert_allclose(l1_weights([3, 4], idle), [0.6, 0.8])
     np.testing.assert_allclose(l1_weights([3, 4], 1), [0, 1])  # a single gene
     np.testing.assert_allclose(l1_weights([-3, 4], 10), [0, 1])  # a negative gain earns nothing
     np.testing.assert_allclose(l1_weights([5, 5, 5, 5, 1], 1.2), [0.3, 0.3, 0.3, 0.3, 0])  # ties share the bound
@@ -220,10 +231,10 @@ def test_sparse_data_are_never_made_dense(options, storage, monkeypatch):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_precision_is_kept(options, storage, dtype):
     X = storage(planted(0)[0].astype(dtype))
-    model = SparseKMeans(3, **options, random_state=0).fit(X)
+    model = SparseKMeans(3, **options, n_init=1, random_state=0).fit(X)
     assert model.cluster_centers_.dtype == model.weights_.dtype == model.transform(X).dtype == dtype
     np.testing.assert_array_equal(model.predict(X), model.labels_)
-    double = SparseKMeans(3, **options, random_state=0).fit(X.astype(np.float64))
+    double = SparseKMeans(3, **options, n_init=1, random_state=0).fit(X.astype(np.float64))
     np.testing.assert_array_equal(model.labels_, double.labels_)
     np.testing.assert_allclose(model.weights_, double.weights_, atol=1e-5)
 
@@ -316,9 +327,9 @@ def test_unsettled_weights_are_told():
         ({"n_genes": 0}, r"n_genes must be between 1 and 500 \(the genes given\), got 0"),
         ({"n_genes": 2.5}, r"n_genes must be an integer, got 2.5"),
         ({"n_genes": True}, r"n_genes must be an integer, got True"),
-        ({"penalty": "l1", "bound": 0.5}, r"bound must be at least 1, got 0.5"),
-        ({"penalty": "l1", "bound": float("nan")}, r"bound must be a finite number >= 0, got nan"),
-        ({"penalty": "l1", "bound": "5"}, r"bound must be a finite number >= 0, got '5'"),
+        ({"penalty": "l1", "bound": 0.5}, r"bound must be a number >= 1, got 0.5"),
+        ({"penalty": "l1", "bound": float("nan")}, r"bound must be a number >= 1, got nan"),
+        ({"penalty": "l1", "bound": "5"}, r"bound must be a number >= 1, got '5'"),
         ({"penalty": "l1", "n_genes": 5}, r"n_genes must be None with penalty='l1' \(bound is its parameter\), got 5"),
         ({"bound": 5.6}, r"bound must be None with penalty='l0' \(n_genes is its parameter\), got 5.6"),
         ({"n_clusters": 61}, r"n_clusters must be between 1 and 60 \(the cells given, n_samples=60\), got 61"),
@@ -326,7 +337,7 @@ def test_unsettled_weights_are_told():
         ({"n_init": 0}, r"n_init must be at least 1, got 0"),
         ({"max_iter": 1.5}, r"max_iter must be an integer, got 1.5"),
         ({"tol": -1}, r"tol must be a finite number >= 0, got -1"),
-        ({"init": "pca"}, r"init must be 'k-means\+\+' or 'random' or an array of centres, got 'pca'"),
+        ({"init": "pca"}, r"init must be 'k-means\+\+', 'random' or an array of centres, got 'pca'"),
         ({"init": np.ones((500, 3))}, r"init must have shape \(3, 500\) \(clusters x genes\), got \(500, 3\)"),
     ],
 )
@@ -334,17 +345,6 @@ def test_bad_parameters_are_named(options, message):
     X, _ = synthetic(random_state=0)
     with pytest.raises((TypeError, ValueError), match=f"^{message}$"):
         SparseKMeans(**{"n_clusters": 3, **options}).fit(X)
-
-
-def test_the_updates_check_what_they_get():
-    with pytest.raises(
-        ValueError, match=r"^dispersion must be one finite number a gene, got an array of shape \(0,\)$"
-    ):
-        l1_weights([], 2)
-    with pytest.raises(ValueError, match=r"^bound must be at least 1, got 0$"):
-        l1_weights([1, 2], 0)
-    with pytest.raises(ValueError, match=r"^n_genes must be between 1 and 2 \(the genes given\), got 3$"):
-        l0_weights([1, 2], 3)
 
 
 @parametrize_with_checks([SparseKMeans(3, n_init=2), SparseKMeans(3, penalty="l1", n_init=2)])

@@ -33,6 +33,20 @@ def test_independent_of_the_start(problem):
     np.testing.assert_allclose(warm, cold, atol=1e-6 * max(1.0, cold.max()))
 
 
+@given(st.integers(2, 8), st.integers(0, 2**32 - 1), st.sampled_from([1e-1, 1e-2, 1e-4]))
+def test_nearly_collinear_programs_are_solved_as_well(rank, seed, spread):
+    rng = np.random.default_rng(seed)
+    A = 1.0 + spread * rng.random((rank + 10, rank))
+    B = rng.random((6, rank)) @ A.T + rng.standard_normal((6, rank + 10))
+    gram, cross = A.T @ A, B @ A
+
+    def value(x):
+        return 0.5 * np.einsum("ij,jk,ik->i", x, gram, x) - np.einsum("ij,ij->i", x, cross)
+
+    expected = np.array([lawson_hanson(A, b)[0] for b in B])
+    assert (value(nnls(gram, cross, np.zeros_like(cross))) <= value(expected) + 1e-7 * np.abs(value(expected))).all()
+
+
 @given(problems, st.floats(0, 5))
 def test_never_raises_a_row_even_where_the_form_is_not_convex(problem, rho):
     A, B = make(*problem)

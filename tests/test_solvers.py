@@ -205,7 +205,7 @@ def test_bcd_beats_palm_on_pollen(pollen):
     X, _ = pollen
     blocks = Blocks(X)
     start = init.nmf(blocks, 4, np.random.default_rng(0))
-    exact = solve(bcd, X, start, RowSparse(2000), max_iter=200, tol=1e-5)
+    exact = solve(bcd, X, start, RowSparse(2000), max_iter=200, tol=1e-6)
     paper = solve(palm, X, start, RowSparse(2000), max_iter=200, tol=1e-3)
     assert exact.objective <= 12.87e6
     assert paper.objective == pytest.approx(12.90e6, rel=2e-3)

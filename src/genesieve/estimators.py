@@ -27,8 +27,8 @@ from genesieve._random import as_generator
 from genesieve.core import init as starts
 from genesieve.core.blocks import Blocks
 from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
-from genesieve.core.objective import Orthogonal, Overlap, RelativeOverlap, gram_of
-from genesieve.core.solvers import Callback, Factors, Result, Run, Solver, bcd, continuation, mapalm, palm
+from genesieve.core.objective import Orthogonal, Overlap, Penalty, RelativeOverlap, gram_of
+from genesieve.core.solvers import Callback, Factors, Result, Run, bcd, continuation, mapalm, palm
 
 STORAGE = ("csr", "csc")
 DTYPES = [np.float64, np.float32]
@@ -36,6 +36,10 @@ SPARSITIES = ("rows", "columns", "entries", None)
 SOLVERS: dict[str, Callable[..., Result]] = {"bcd": bcd, "mapalm": mapalm, "palm": palm}
 STARTS = {"nmf": starts.nmf, "random": starts.random, "nndsvd": starts.nndsvd}
 
+# Relative decrease of the objective at which bcd stops on many cells.
+TOLERANCE = 1e-5
+# Relative change of both factors at which the paper's solvers stop.
+PAPER_TOLERANCE = 1e-3
 # Alg. 4: the penalty's first value, its growth, the stages, and the error at which H counts as orthogonal.
 FIRST_PENALTY = 0.1
 PENALTY_GROWTH = 1.5
@@ -70,7 +74,9 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     max_iter
         Iterations at most (of each stage, where ``orthogonality="exact"``).
     tol
-        Tolerance: relative decrease of the objective for ``"bcd"``, relative change of both factors for the others.
+        Tolerance: the relative decrease of the objective that a W step offers for ``"bcd"``, the relative change of
+        both factors for the others. ``None``: 1e-6 for ``"bcd"`` on up to 2,000 cells and 1e-5 on more, where a pass
+        costs more than it gains; 1e-3, the paper's, for the others.
     n_restarts
         Fits from different starts, of which the one with the lowest objective is kept.
     labels
@@ -112,7 +118,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         solver: str = "bcd",
         init: str | tuple[np.ndarray, np.ndarray] = "nmf",
         max_iter: int = 200,
-        tol: float = 1e-4,
+        tol: float | None = None,
         n_restarts: int = 1,
         labels: str = "argmax",
         gauge: str | None = "unit",
@@ -204,7 +210,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_choice("gauge", self.gauge, ["unit", None])
         check_integer("max_iter", self.max_iter, 1)
         check_integer("n_restarts", self.n_restarts, 1)
-        check_number("tol", self.tol)
+        if self.tol is not None:
+            check_number("tol", self.tol)
         if self.n_jobs is not None and self.n_jobs != -1:
             check_integer("n_jobs", self.n_jobs, 1)
         if isinstance(self.init, str):
@@ -245,24 +252,44 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self._publish(result)
 
     def _fit_once(self, blocks: Blocks, rng: np.random.Generator) -> Result:
-        relative = self.solver == "bcd"
-        penalty = RelativeOverlap if relative else Overlap
-        exact = self.orthogonality == "exact"
-        run = Run(
-            blocks,
-            self._constraint(),
-            penalty(FIRST_PENALTY if exact else float(self.orthogonality)),
-            max_iter=self.max_iter,
-            tol=self.tol,
-            callback=self.callback,
-        )
-        solver: Solver = bcd if relative else partial(SOLVERS[self.solver], line_search=self.line_search)
-        start = self._start(blocks, rng)
-        if not exact:
+        tol = self._default_tol(blocks.shape[0]) if self.tol is None else self.tol
+        run = Run(blocks, self._constraint(), self._first_penalty(), self.max_iter, tol, self.callback)
+        if self.solver == "bcd" and self.init == "nmf" and blocks.shape[0] > starts.SAMPLE_CELLS:
+            return self._fit_many_cells(run, rng)
+        return self._solve(run, self._start(blocks, rng))
+
+    def _fit_many_cells(self, run: Run, rng: np.random.Generator) -> Result:
+        """Place the programs on a sample of cells, then let all cells and genes have their say."""
+        part = starts.sample(run.blocks, rng, at_least_genes=self.n_genes or 1)
+        iterations = min(self.max_iter, starts.SAMPLE_ITERATIONS)
+        part_run = Run(part.blocks, run.constraint, run.penalty, iterations, starts.SAMPLE_TOLERANCE)
+        placed = self._solve(part_run, starts.nmf(part.blocks, self.n_components, rng))
+        run.penalty = placed.penalty
+        no_usages = np.zeros((run.blocks.shape[0], self.n_components), run.blocks.dtype)
+        return bcd(run, Factors(no_usages, part.embed(placed.factors.W)))
+
+    def _default_tol(self, n_cells: int) -> float:
+        if self.solver != "bcd":
+            return PAPER_TOLERANCE
+        return starts.SAMPLE_TOLERANCE if n_cells <= starts.SAMPLE_CELLS else TOLERANCE
+
+    def _first_penalty(self) -> Penalty:
+        return self._penalty_kind()(FIRST_PENALTY if self.orthogonality == "exact" else float(self.orthogonality))
+
+    def _penalty_kind(self) -> type[Overlap] | type[RelativeOverlap]:
+        return RelativeOverlap if self.solver == "bcd" else Overlap
+
+    def _solve(self, run: Run, start: Factors) -> Result:
+        options = {} if self.solver == "bcd" else {"line_search": self.line_search}
+        solver = partial(SOLVERS[self.solver], **options)
+        if self.orthogonality != "exact":
             return solver(run, start)
-        stages = [penalty(FIRST_PENALTY * PENALTY_GROWTH**stage) for stage in range(PENALTY_STAGES)]
+        kind = self._penalty_kind()
+        stages = [kind(FIRST_PENALTY * PENALTY_GROWTH**stage) for stage in range(PENALTY_STAGES)]
         result = continuation(solver, run, start, stages, tol=ORTHOGONALITY_TOLERANCE)
-        return continuation(solver, run, result.factors, [Orthogonal()], tol=0.0) if relative else result
+        if self.solver != "bcd":
+            return result
+        return continuation(solver, run, result.factors, [Orthogonal()], tol=0.0)
 
     def _constraint(self) -> Constraint:
         if self.n_genes is None or self.sparsity is None:
@@ -273,9 +300,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _start(self, blocks: Blocks, rng: np.random.Generator) -> Factors:
         if isinstance(self.init, str):
-            start = STARTS[self.init](blocks, self.n_components, rng)
-            # A start from a sample of cells has no usages yet; bcd solves them in its first pass, the others do not.
-            return start if self.solver == "bcd" or start.H.any() else starts.with_usages(blocks, start)
+            return STARTS[self.init](blocks, self.n_components, rng)
         if not isinstance(self.init, tuple | list) or len(self.init) != 2:
             raise TypeError(f"init must be one of {list(STARTS)} or a pair (H0, W0), got {type(self.init).__name__}")
         H, W = (
@@ -309,7 +334,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _warn(self) -> None:
         if not self.converged_:
-            message = f"SSNMF stopped at max_iter={self.max_iter} before tol={self.tol} was met; raise either"
+            message = f"SSNMF stopped at max_iter={self.max_iter} before it converged; raise max_iter or tol"
             warnings.warn(message, ConvergenceWarning, stacklevel=5)
         empty = np.count_nonzero(~self.components_.any(axis=1))
         if empty:

@@ -6,9 +6,9 @@ turn: k-means on the weighted genes, then the best weights for its clusters. The
 
 import math
 import warnings
-from bisect import bisect_left
 from collections.abc import Callable
 from functools import partial
+from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -24,11 +24,11 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from genesieve._checks import check_choice, check_integer, check_number
+from genesieve.core.weights import Vector, cluster_sums, dispersion, l0_weights, l1_weights
 
 __all__ = ["SparseKMeans", "dispersion", "l0_weights", "l1_weights"]
 
 Matrix = Any  # (cells, genes), a dense array or scipy's CSR; every operation below works on both
-Vector = NDArray[np.float64]
 Update = Callable[[Vector], Vector]
 
 # Of sqrt(genes), beyond which the bound is idle. A quarter is 5.6 at 500 genes, as published for the synthetic data.
@@ -183,7 +183,8 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         check_integer("max_iter", self.max_iter, 1)
         check_number("tol", self.tol)
         if isinstance(self.init, str):
-            check_choice("init", self.init, ("k-means++", "random"))
+            if self.init not in ("k-means++", "random"):
+                raise ValueError(f"init must be 'k-means++', 'random' or an array of centres, got {self.init!r}")
         elif np.shape(self.init) != (self.n_clusters, genes):
             expected = f"{(self.n_clusters, genes)} (clusters x genes)"
             raise ValueError(f"init must have shape {expected}, got {np.shape(self.init)}")
@@ -220,99 +221,6 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         return tags
 
 
-def dispersion(X: Any, labels: ArrayLike) -> Vector:
-    """Between-cluster sum of squares of every gene: total minus within.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (cells, genes)
-        The data.
-    labels : array-like of shape (cells,)
-        The cluster of every cell.
-
-    Returns
-    -------
-    ndarray of shape (genes,)
-        ``sum_c n_c (mean_c - mean)^2``, from the sums of the clusters alone.
-    """
-    names, codes = np.unique(np.asarray(labels), return_inverse=True)
-    sums, sizes = _cluster_sums(X, codes, len(names))
-    overall = sums.sum(axis=0) / sizes.sum()
-    return np.asarray(sizes @ (sums / sizes[:, None] - overall) ** 2)
-
-
-def l0_weights(dispersion: ArrayLike, n_genes: int) -> Vector:
-    """Weight 1 for the genes with the largest dispersion, 0 for the rest.
-
-    Parameters
-    ----------
-    dispersion : array-like of shape (genes,)
-        Between-cluster dispersion of every gene.
-    n_genes
-        Number of genes to keep. Among equals the earlier gene is kept.
-
-    Returns
-    -------
-    ndarray of shape (genes,)
-        The weights; exactly ``n_genes`` are 1.
-    """
-    gains = _check_gains(dispersion)
-    check_integer("n_genes", n_genes, 1, len(gains), why="the genes given")
-    weights = np.zeros(len(gains))
-    weights[np.argsort(-gains, kind="stable")[:n_genes]] = 1.0
-    return weights
-
-
-def l1_weights(dispersion: ArrayLike, bound: float) -> Vector:
-    """Non-negative weights that maximise ``w @ dispersion`` with ``||w||_2 <= 1`` and ``||w||_1 <= bound``.
-
-    The maximiser is the dispersion with a threshold taken off, cut at 0 and scaled to unit norm. The threshold is found
-    without iteration: the sum of weights falls as it rises, so a binary search over the sorted values tells which
-    genes stay, and given those it is the root of a quadratic.
-
-    Parameters
-    ----------
-    dispersion : array-like of shape (genes,)
-        Between-cluster dispersion of every gene; negative entries get no weight.
-    bound
-        Largest sum of weights, at least 1.
-
-    Returns
-    -------
-    ndarray of shape (genes,)
-        The weights. Where at least ``bound**2`` genes share the largest dispersion no threshold is high enough, and
-        those genes share the bound evenly.
-    """
-    gains = np.maximum(_check_gains(dispersion), 0.0)
-    _check_bound(bound)
-    top = gains.max()
-    leaders = gains == top
-    ties = np.count_nonzero(leaders)
-    if top == 0.0 or bound**2 <= ties:
-        return np.where(leaders, min(bound / ties, ties**-0.5), 0.0)
-    gains = gains / top  # so that squares neither overflow nor vanish
-    kept = np.maximum(gains - _threshold(gains, bound), 0.0)
-    return np.asarray(kept / np.linalg.norm(kept))
-
-
-def _threshold(gains: Vector, bound: float) -> float:
-    """Smallest threshold that brings the soft-thresholded gains, at unit norm, to a sum of at most the bound."""
-    levels = np.append(np.sort(gains)[::-1], 0.0)  # between two neighbours the same genes stay
-
-    def over(kept: int) -> bool:
-        # a sum above the bound needs more than bound^2 genes; saying so keeps rounding from pretending otherwise
-        excess = levels[:kept] - levels[kept]
-        return kept > bound**2 and bool(excess.sum() > bound * np.linalg.norm(excess))
-
-    kept = bisect_left(range(len(levels)), True, key=over)
-    if kept == len(levels):
-        return 0.0
-    stay = levels[:kept]
-    spread = ((stay - stay.mean()) ** 2).sum()
-    total = bound * math.sqrt(spread / (1.0 - bound**2 / kept))  # sum of the excess at which sum = bound * norm
-    return float(max(stay.mean() - total / kept, levels[kept]))
-
-
 class _Fit(NamedTuple):
     labels: NDArray[np.int32]
     weights: Vector
@@ -346,14 +254,8 @@ def _selector(weights: NDArray[Any], dtype: np.dtype[Any]) -> sp.csr_array:
     return sp.csr_array((entries, (support, columns)), shape=(len(weights), len(support)))
 
 
-def _cluster_sums(X: Matrix, labels: NDArray[Any], n_clusters: int) -> tuple[Vector, Vector]:
-    members = np.equal.outer(np.arange(n_clusters), labels)  # (clusters, cells)
-    sums = np.asarray(members.astype(X.dtype) @ X, dtype=np.float64)  # (clusters, genes)
-    return sums, members.sum(axis=1).astype(np.float64)
-
-
 def _centres(X: Matrix, labels: NDArray[Any], n_clusters: int) -> Vector:
-    return _Clusters(*_cluster_sums(X, labels, n_clusters)).centres()
+    return _Clusters(*cluster_sums(X, labels, n_clusters)).centres()
 
 
 def _kmeans(Z: Matrix, n_clusters: int, init: Any, *, seed: int = 0) -> NDArray[np.int32]:
@@ -369,7 +271,7 @@ def _move_cells(Z: Matrix, labels: NDArray[np.int32], n_clusters: int) -> NDArra
     """
     labels = labels.astype(np.int32)
     norms = row_norms(Z, squared=True)
-    clusters = _Clusters(*_cluster_sums(Z, labels, n_clusters))
+    clusters = _Clusters(*cluster_sums(Z, labels, n_clusters))
     for _ in range(KMEANS_MAX_ITER):
         centres = clusters.centres().astype(Z.dtype)
         squared = norms[:, None] - 2.0 * (Z @ centres.T) + (centres**2).sum(axis=1)  # (cells, clusters)
@@ -419,14 +321,6 @@ def _moves(squared: NDArray[Any], labels: NDArray[np.int32], sizes: Vector) -> t
     return target, costs[cells, labels] - costs[cells, target]
 
 
-def _check_gains(dispersion: ArrayLike) -> Vector:
-    gains = np.asarray(dispersion, dtype=np.float64)
-    if gains.ndim != 1 or gains.size == 0 or not np.isfinite(gains).all():
-        raise ValueError(f"dispersion must be one finite number a gene, got an array of shape {gains.shape}")
-    return gains
-
-
 def _check_bound(bound: Any) -> None:
-    check_number("bound", bound)
-    if bound < 1:
-        raise ValueError(f"bound must be at least 1, got {bound!r}")
+    if not isinstance(bound, Real) or isinstance(bound, bool) or not float(bound) >= 1:
+        raise ValueError(f"bound must be a number >= 1, got {bound!r}")

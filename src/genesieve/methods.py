@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from sklearn.cluster import KMeans
-
 from genesieve.estimators import SSNMF
 from genesieve.kmeans import SparseKMeans
 
-PAPER_TOLERANCE = 1e-3  # on the relative change of both factors
 PAPER_RHO = 1.0  # of ONMF_l20_rho
 
 
@@ -26,7 +23,7 @@ class Factorisation:
 
     def __call__(self, n_components: int, *, n_genes: int | None = None, **options: Any) -> SSNMF:
         """An unfitted estimator; ``options`` override the paper's choices."""
-        paper = {"solver": "mapalm", "gauge": None, "tol": PAPER_TOLERANCE, "init": self.init}
+        paper = {"solver": "mapalm", "gauge": None, "init": self.init}
         model = {"sparsity": self.sparsity, "orthogonality": self.orthogonality, "n_genes": n_genes}
         return SSNMF(n_components, **{**paper, **model, **options})
 
@@ -35,16 +32,13 @@ class Factorisation:
 class Clustering:
     """A k-means baseline of the paper."""
 
-    penalty: str | None = None
+    penalty: str
+    keeps_all_genes: bool = False
 
-    def __call__(self, n_components: int, *, n_genes: int | None = None, **options: Any) -> KMeans | SparseKMeans:
-        """An unfitted estimator, one random start as published; a budget of genes binds the l0 penalty only."""
-        options = {"n_init": 1, **options}
-        if self.penalty is None:
-            return KMeans(n_components, **options)
-        if self.penalty == "l0":
-            options["n_genes"] = n_genes
-        return SparseKMeans(n_components, penalty=self.penalty, **options)
+    def __call__(self, n_components: int, *, n_genes: int | None = None, **options: Any) -> SparseKMeans:
+        """An unfitted estimator, one random start as published; only l0 takes a budget, l1 has its ``bound``."""
+        budget = n_genes if self.penalty == "l0" and not self.keeps_all_genes else None
+        return SparseKMeans(n_components, **{"penalty": self.penalty, "n_genes": budget, "n_init": 1, **options})
 
 
 METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
@@ -58,7 +52,7 @@ METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "onmf_l20_rho": Factorisation("rows", PAPER_RHO),
         "onmf_lc0": Factorisation("columns", "exact"),
         "onmf_l0": Factorisation("entries", "exact"),
-        "kmeans": Clustering(),
+        "kmeans": Clustering("l0", keeps_all_genes=True),
         "kmeans_l0": Clustering("l0"),
         "kmeans_l1": Clustering("l1"),
     }

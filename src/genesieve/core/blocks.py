@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
+from genesieve.core.constraints import largest
 from genesieve.core.objective import CellStep, gram_of
 
 # Stored values in a block: enough work to hide the cost of a task, few enough that blocks balance over threads and
@@ -56,7 +57,7 @@ class Blocks:
     @cached_property
     def squared_norm(self) -> float:
         """``||X||^2`` in double precision."""
-        return sum(self._map(lambda X, rows: float(self._cell_squares(X).sum())))
+        return sum(self._map(lambda X, rows: self._sum_of_squares(X)))
 
     def sweep(self, W: np.ndarray, H: np.ndarray, step: CellStep) -> Sweep:
         """One pass: for each block ``H_b = step(H_b, X_b W)``, and the sums ``X^T H`` and ``H^T H``."""
@@ -78,9 +79,16 @@ class Blocks:
         W_out = self._weigh(W).astype(self.dtype)
         return np.concatenate(list(self._map(lambda X, rows: _solve_block(X, W_out, None, step))))
 
-    def cells(self, index: np.ndarray) -> Blocks:
-        """The chosen cells as blocks of their own (a copy of those rows)."""
-        return Blocks(self._X[index], gene_weights=self._weights, n_jobs=self._n_jobs)
+    def part(self, cells: np.ndarray, n_genes: int) -> tuple[Blocks, np.ndarray]:
+        """The chosen cells on the ``n_genes`` genes with the largest sum of squares there, and which genes these are.
+
+        The part is a copy; cells and genes keep their order.
+        """
+        X = self._X[cells]
+        squares = (X.power(2) if sparse.issparse(X) else X**2).sum(axis=0)
+        genes = np.flatnonzero(largest(self._weigh(self._weigh(squares[:, None]))[:, 0], n_genes))
+        weights = None if self._weights is None else self._weights[genes]
+        return Blocks(X[:, genes], gene_weights=weights, n_jobs=self._n_jobs), genes
 
     def worst_cell(self, W: np.ndarray, H: np.ndarray) -> np.ndarray:
         """The expression (genes,) of the cell with the largest squared residual."""
@@ -100,6 +108,13 @@ class Blocks:
 
     def _weigh(self, matrix: np.ndarray) -> np.ndarray:
         return matrix if self._weights is None else matrix * self._weights[:, None]
+
+    def _sum_of_squares(self, X: Any) -> float:
+        values = X.data if sparse.issparse(X) else X
+        if self._weights is not None:
+            values = values * (self._weights[X.indices] if sparse.issparse(X) else self._weights)
+        values = values.astype(np.float64, copy=False)
+        return float(np.vdot(values, values))
 
     def _cell_squares(self, X: Any) -> np.ndarray:
         """Sum of squares of each cell, in double precision."""

@@ -78,33 +78,57 @@ def _sweep(gram, x, gradient, tol):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _finish(gram, cross, x, gradient, support, factor, trial):  # type: ignore[no-untyped-def]
-    """Solve exactly on the positive coordinates; True if that is the row's minimum.
+    """Go to the minimum over the positive coordinates, dropping those that reach zero; True if it is the row's.
 
-    ``x`` moves only to a non-negative point, the minimum over its face, so the row's objective never rises.
+    Every move is towards the minimum of a convex face, so the row's objective never rises.
     """
+    size = -1
+    feasible = False
+    while not feasible:
+        size = _positive(x, support)
+        if not _cholesky(gram, support, size, factor):
+            break
+        _substitute(factor, cross, support, size, trial)
+        feasible = _move_towards(trial, support, size, x)
+    for a in range(x.size):
+        gradient[a] = -cross[a]
+    for b in range(x.size):
+        if x[b] != 0.0:
+            for a in range(x.size):
+                gradient[a] += x[b] * gram[b, a]
+    minimum = feasible
+    for a in range(x.size):
+        # Off the support a negative gradient, beyond rounding, means that the coordinate wants to enter.
+        minimum &= x[a] > 0.0 or gradient[a] >= -ROUNDING * abs(cross[a])
+    return minimum
+
+
+@njit(nogil=True, cache=True)
+def _positive(x, support):  # type: ignore[no-untyped-def]
+    """Write the positive coordinates of ``x`` to ``support``; how many there are."""
     size = 0
     for a in range(x.size):
         if x[a] > 0.0:
             support[size] = a
             size += 1
-    if not _cholesky(gram, support, size, factor):
-        return False
-    _substitute(factor, cross, support, size, trial)
+    return size
+
+
+@njit(nogil=True, cache=True)
+def _move_towards(trial, support, size, x):  # type: ignore[no-untyped-def]
+    """Move ``x`` to ``trial`` on its support, or to where the first coordinate reaches zero; True if all the way."""
+    length, first = 1.0, -1
     for i in range(size):
         if trial[i] <= 0.0:
-            return False
-    for a in range(x.size):
-        x[a] = 0.0
-        gradient[a] = -cross[a]
+            reach = x[support[i]] / (x[support[i]] - trial[i])
+            if reach <= length:
+                length, first = reach, i
     for i in range(size):
-        x[support[i]] = trial[i]
-        for a in range(x.size):
-            gradient[a] += trial[i] * gram[support[i], a]
-    minimum = True
-    for a in range(x.size):
-        # Off the support a negative gradient, beyond rounding, means that the coordinate wants to enter.
-        minimum &= x[a] > 0.0 or gradient[a] >= -ROUNDING * abs(cross[a])
-    return minimum
+        a = support[i]
+        x[a] = trial[i] if first < 0 else max(0.0, x[a] + length * (trial[i] - x[a]))
+    if first >= 0:
+        x[support[first]] = 0.0
+    return first < 0
 
 
 @njit(nogil=True, cache=True)

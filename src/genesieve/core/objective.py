@@ -74,7 +74,7 @@ class Overlap:
         return gram
 
     def cell_step(self, gene_gram: np.ndarray) -> CellStep:
-        return partial(_nnls_rows, self.cell_quadratic(gene_gram))
+        return exact_step(self.cell_quadratic(gene_gram))
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class RelativeOverlap:
         return gram + np.diag(ridge)
 
     def cell_step(self, gene_gram: np.ndarray) -> CellStep:
-        return partial(_nnls_rows, self.cell_quadratic(gene_gram))
+        return exact_step(self.cell_quadratic(gene_gram))
 
 
 @dataclass(frozen=True)
@@ -122,17 +122,31 @@ class Orthogonal:
         return gram
 
     def cell_step(self, gene_gram: np.ndarray) -> CellStep:
-        return partial(_assign_rows, np.diag(gene_gram).copy())
+        return partial(_assign_rows, np.diag(gene_gram))
+
+
+def exact_step(quadratic: np.ndarray) -> CellStep:
+    """Minimise the quadratic form over each row of H.
+
+    The minimum of a convex form is one, so a warm start only saves time. Otherwise each row starts from its best single
+    program: it ends at a coordinate-wise minimum that depends on W and the cell alone, not on the way there.
+    """
+    convex = np.linalg.eigvalsh(quadratic)[0] > 0.0
+    return partial(_nnls_rows if convex else _nnls_rows_from_best, quadratic)
 
 
 def _nnls_rows(quadratic: np.ndarray, H: np.ndarray, cross: np.ndarray) -> np.ndarray:
     return nnls(quadratic, cross, H)
 
 
-def _assign_rows(squared_norms: np.ndarray, H: np.ndarray, cross: np.ndarray) -> np.ndarray:
-    """Each cell to the program with the largest ``(x . w) / ||w||``, the first of equals."""
-    coefficient = np.divide(cross, squared_norms, out=np.zeros(cross.shape), where=squared_norms > 0)
-    best = np.argmax(coefficient * np.sqrt(squared_norms), axis=1)
+def _nnls_rows_from_best(quadratic: np.ndarray, H: np.ndarray, cross: np.ndarray) -> np.ndarray:
+    return nnls(quadratic, cross, _assign_rows(np.diag(quadratic), H, cross))
+
+
+def _assign_rows(curvature: np.ndarray, H: np.ndarray, cross: np.ndarray) -> np.ndarray:
+    """Each cell to the one program that fits it best alone, the one with the largest ``(x . w) / ||w||``."""
+    coefficient = np.divide(cross, curvature, out=np.zeros(cross.shape), where=curvature > 0)
+    best = np.argmax(coefficient * np.sqrt(curvature), axis=1)  # the first of equals
     assigned = np.zeros_like(H)
     rows = np.arange(len(H))
     assigned[rows, best] = coefficient[rows, best]

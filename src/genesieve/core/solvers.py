@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -18,10 +18,6 @@ from genesieve.core.blocks import Blocks, Sweep
 from genesieve.core.constraints import Constraint, NonNegative, spectral_norm
 from genesieve.core.objective import CellStep, Penalty, gradient, gram_of, half_squared_residual
 
-# Extrapolation of W between passes (bcd): the weight starts here, grows while the objective falls, is halved on a rise.
-FIRST_WEIGHT = 0.5
-WEIGHT_GROWTH = 1.5
-LARGEST_WEIGHT = 4.0
 # The backtracking line search tries this multiple of the safe step 1/L first, and halves it where it is too long.
 FIRST_STRIDE = 8.0
 
@@ -59,13 +55,13 @@ class Result:
     history: list[Progress]
 
 
-@dataclass
+@dataclass(frozen=True)
 class State:
     """A point of the run: the factors, the sums of the pass that made them, and their objective."""
 
     W: np.ndarray
     sweep: Sweep
-    objective: float = np.inf
+    objective: float
 
     @property
     def factors(self) -> Factors:
@@ -209,53 +205,76 @@ def relative_change(current: Factors, previous: Factors) -> float:
 # ------------------------------------------------------------------------------------------------ exact blocks
 
 
+@dataclass(frozen=True)
+class GeneStep:
+    """The W step at a state: the best W for its H, from cached sums alone."""
+
+    W: np.ndarray
+    move: np.ndarray  # from the W of the state
+    decrease: float  # of the objective, at the H of the state
+    revived: bool  # a program that had died was reseeded
+
+
 def bcd(run: Run, start: Factors) -> Result:
     """Exact blocks: the best H for W by a pass over the cells, then the best W for H from the sums of that pass.
 
-    Every pass is tried at a W extrapolated along the last move; where that would raise the objective, the pass is
-    redone at the plain W, from which it can only fall. The run ends with the H that is best for its W, so that
-    transforming the training cells gives the same H.
+    Every pass is tried at an accelerated W; where that would raise the objective, it is redone at the plain W. The run
+    is over when the W step has next to nothing to gain. It ends with the H that is best for its W, so that transforming
+    the training cells gives the same H.
     """
-    W, weight, converged = start.W, FIRST_WEIGHT, False
-    state = State(W, run.sweep(W, start.H, _exact_rows(run, W)))
-    if run.constraint.contains(W):
-        state.objective = run.objective(W, state.sweep)
+    state = _at(run, start.W, start.H)
+    if not run.constraint.contains(start.W):
+        state = replace(state, objective=np.inf)  # what breaks the budget does not count
+    last, converged, revivals = None, False, start.W.shape[1]
     for _ in range(run.max_iter):
-        W = _revive(run, state, _best_genes(run, state))
-        trial = _evaluate(run, state, _along(state.W, W, weight)) if np.isfinite(state.objective) else None
-        if trial is None or trial.objective > state.objective:
-            weight = weight / 2.0 if trial is not None else weight
-            trial = _evaluate(run, state, W)
-        else:
-            weight = min(weight * WEIGHT_GROWTH, LARGEST_WEIGHT)
-        decrease, state = state.objective - trial.objective, trial
-        run.report(state.objective)
-        if decrease <= run.tol * abs(state.objective):
+        step = _gene_step(run, state, may_revive=revivals > 0)
+        revivals -= step.revived
+        if step.decrease <= run.tol * state.objective < np.inf and not step.revived:
             converged = True
             break
+        new = _advance(run, state, step, last)
+        if new.objective > state.objective:  # possible only where the cells' problem is not convex, or by rounding
+            converged = True
+            break
+        state, last = new, step
+        run.report(state.objective)
+    if not run.history:
+        run.report(state.objective)
     return run.result(state, converged)
 
 
-def _exact_rows(run: Run, W: np.ndarray) -> CellStep:
-    return run.penalty.cell_step(gram_of(W))
-
-
-def _best_genes(run: Run, state: State) -> np.ndarray:
-    """The W step from cached sums; no pass over X."""
-    quadratic = run.penalty.gene_quadratic(state.sweep.gram, gram_of(state.W))
-    W = run.constraint.best(quadratic, state.sweep.cross, state.W)
-    return W.astype(state.W.dtype, copy=False)
-
-
-def _evaluate(run: Run, state: State, W: np.ndarray) -> State:
-    sweep = run.sweep(W, state.sweep.H, _exact_rows(run, W))
+def _at(run: Run, W: np.ndarray, H: np.ndarray) -> State:
+    """W with the H that is best for it, found from ``H`` by one pass."""
+    sweep = run.sweep(W, H, run.penalty.cell_step(gram_of(W)))
     return State(W, sweep, run.objective(W, sweep))
 
 
-def _along(before: np.ndarray, W: np.ndarray, weight: float) -> np.ndarray:
-    """W moved on along its last step, within its own non-zero entries, hence within its budget."""
-    moved = np.maximum(W + weight * (W - before), 0)
-    return np.where(W > 0, moved, 0).astype(W.dtype, copy=False)
+def _gene_step(run: Run, state: State, *, may_revive: bool) -> GeneStep:
+    quadratic = run.penalty.gene_quadratic(state.sweep.gram, gram_of(state.W))
+    best = run.constraint.best(quadratic, state.sweep.cross, state.W).astype(state.W.dtype, copy=False)
+    W = _revive(run, state, best) if may_revive else best
+    return GeneStep(W, W - state.W, state.objective - run.objective(W, state.sweep), W is not best)
+
+
+def _advance(run: Run, state: State, step: GeneStep, last: GeneStep | None) -> State:
+    if last is not None and np.isfinite(state.objective):
+        trial = _at(run, _accelerated(state, step, last), state.sweep.H)
+        if trial.objective <= state.objective:
+            return trial
+    return _at(run, step.W, state.sweep.H)
+
+
+def _accelerated(state: State, step: GeneStep, last: GeneStep) -> np.ndarray:
+    """Anderson acceleration with a memory of one: the mix of the last two W steps that would have moved least.
+
+    Only entries in use all along are mixed; a gene that has just entered the budget has no course to be extrapolated.
+    """
+    in_use = (step.W > 0) & (state.W > 0) & (last.W > 0)
+    bend = np.where(in_use, step.move - last.move, 0).astype(np.float64)
+    size = float(np.vdot(bend, bend))
+    weight = float(np.vdot(bend, step.move)) / size if size > 0 else 0.0
+    mixed = np.maximum(step.W - weight * (step.W - last.W), 0)
+    return np.where(in_use, mixed, step.W).astype(step.W.dtype, copy=False)
 
 
 def _revive(run: Run, state: State, W: np.ndarray) -> np.ndarray:

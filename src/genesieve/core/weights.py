@@ -1,0 +1,110 @@
+"""Gene weights of sparse k-means: how far each gene tells clusters apart, and the best weights under a penalty."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from genesieve.core.constraints import largest
+
+Vector = NDArray[np.float64]
+
+
+def dispersion(X: Any, labels: ArrayLike) -> Vector:
+    """Between-cluster sum of squares of every gene: total minus within.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (cells, genes)
+        The data.
+    labels : array-like of shape (cells,)
+        The cluster of every cell.
+
+    Returns
+    -------
+    ndarray of shape (genes,)
+        ``sum_c n_c (mean_c - mean)^2``, from the sums of the clusters alone.
+    """
+    names, codes = np.unique(np.asarray(labels), return_inverse=True)
+    sums, sizes = cluster_sums(X, codes, len(names))
+    overall = sums.sum(axis=0) / sizes.sum()
+    return np.asarray(sizes @ (sums / sizes[:, None] - overall) ** 2)
+
+
+def l0_weights(dispersion: ArrayLike, n_genes: int) -> Vector:
+    """Weight 1 for the genes with the largest dispersion, 0 for the rest.
+
+    Parameters
+    ----------
+    dispersion : array-like of shape (genes,)
+        Between-cluster dispersion of every gene.
+    n_genes
+        Number of genes to keep. Among equals the earlier gene is kept.
+
+    Returns
+    -------
+    ndarray of shape (genes,)
+        The weights; exactly ``n_genes`` are 1.
+    """
+    return largest(np.asarray(dispersion, dtype=np.float64), n_genes).astype(np.float64)
+
+
+def l1_weights(dispersion: ArrayLike, bound: float) -> Vector:
+    """Non-negative weights that maximise ``w @ dispersion`` with ``||w||_2 <= 1`` and ``||w||_1 <= bound``.
+
+    The maximiser is the dispersion with a threshold taken off, cut at 0 and scaled to unit norm. The threshold is found
+    without iteration: the sum of weights falls as it rises, so a binary search over the sorted values tells which
+    genes stay, and given those it is the root of a quadratic.
+
+    Parameters
+    ----------
+    dispersion : array-like of shape (genes,)
+        Between-cluster dispersion of every gene; negative entries get no weight.
+    bound
+        Largest sum of weights, at least 1.
+
+    Returns
+    -------
+    ndarray of shape (genes,)
+        The weights. Where at least ``bound**2`` genes share the largest dispersion no threshold is high enough, and
+        those genes share the bound evenly.
+    """
+    gains = np.maximum(np.asarray(dispersion, dtype=np.float64), 0.0)
+    bound = min(bound, math.sqrt(len(gains)))  # more has no effect
+    top = gains.max()
+    leaders = gains == top
+    ties = np.count_nonzero(leaders)
+    if top == 0.0 or bound**2 <= ties:
+        return np.where(leaders, min(bound / ties, ties**-0.5), 0.0)
+    gaps = (top - gains) / top  # to the leader: near ties keep their digits, squares neither overflow nor vanish
+    kept = np.maximum(_depth(gaps, bound) - gaps, 0.0)
+    return np.asarray(kept / np.linalg.norm(kept))
+
+
+def _depth(gaps: Vector, bound: float) -> float:
+    """How far below the leader the threshold lies: as deep as the bound allows, at most 1, which is no threshold."""
+    levels = np.append(np.sort(gaps), 1.0)  # between two neighbours the same genes stay
+
+    def over(kept: int) -> bool:
+        # a sum above the bound needs more than bound^2 genes; saying so keeps rounding from pretending otherwise
+        excess = levels[kept] - levels[:kept]
+        return kept > bound**2 and bool(excess.sum() > bound * np.linalg.norm(excess))
+
+    kept = bisect_left(range(len(levels)), True, key=over)
+    if kept == len(levels):
+        return 1.0
+    stay = levels[:kept]
+    spread = ((stay - stay.mean()) ** 2).sum()
+    total = bound * math.sqrt(spread / (1.0 - bound**2 / kept))  # sum of the excess at which sum = bound * norm
+    return float(min(stay.mean() + total / kept, levels[kept]))
+
+
+def cluster_sums(X: Any, labels: NDArray[Any], n_clusters: int) -> tuple[Vector, Vector]:
+    """Sum (clusters, genes) and size (clusters,) of every cluster."""
+    members = np.equal.outer(np.arange(n_clusters), labels)  # (clusters, cells)
+    sums = np.asarray(members.astype(X.dtype) @ X, dtype=np.float64)  # (clusters, genes)
+    return sums, members.sum(axis=1).astype(np.float64)

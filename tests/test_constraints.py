@@ -78,6 +78,16 @@ def test_row_choice_is_optimal_against_exhaustive_search(seed, k):
     assert quadratic_value(gram, cross, W) == pytest.approx(best, rel=1e-9)
 
 
+@given(matrices, st.integers(2, 4))
+def test_required_rows_have_their_place(W, k):
+    constraint = RowSparse(k, np.array([False, False, False, True, True]))
+    projected = constraint.project(W)
+    np.testing.assert_array_equal(projected[3:], np.maximum(W[3:], 0))
+    np.testing.assert_array_equal(projected[:3], RowSparse(k - 2).project(W[:3]))
+    assert constraint.contains(projected)
+    assert constraint.contains(W) == bool((projected == W).all())
+
+
 @given(constraints, st.integers(0, 2**32 - 1))
 def test_best_is_feasible_and_never_above_a_feasible_start(constraint, seed):
     rng = np.random.default_rng(seed)

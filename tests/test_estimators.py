@@ -136,6 +136,23 @@ def test_gene_weights_move_the_choice_and_keep_the_scale(data):
     assert np.linalg.norm(fitted - data[:, 400:]) < np.linalg.norm(data[:, 400:])
 
 
+@pytest.mark.parametrize("solver", ["bcd", "mapalm"])
+@pytest.mark.parametrize("sampled", [False, True])
+def test_required_genes_are_kept_whatever_they_gain(data, monkeypatch, solver, sampled):
+    if sampled:
+        monkeypatch.setattr(init, "SAMPLE_CELLS", 30)
+        monkeypatch.setattr(init, "SAMPLE_GENES", 150)
+    required = np.array([300, 450, 499])  # noise
+    assert not fit(data, solver=solver, n_genes=60).get_support()[required].any()
+    model = fit(data, solver=solver, n_genes=60, required_genes=required)
+    assert model.get_support()[required].all()
+    assert model.get_support().sum() == 60
+    mask = np.isin(np.arange(500), required)
+    np.testing.assert_array_equal(
+        fit(data, solver=solver, n_genes=60, required_genes=mask).components_, model.components_
+    )
+
+
 def test_restarts_keep_the_lowest_objective(data):
     single, several = (fit(data, n_restarts=n, init="random", solver="palm", tol=0.05) for n in (1, 8))
     assert several.objective_ < single.objective_
@@ -283,6 +300,9 @@ BAD_PARAMETERS = [
         ValueError,
         r"gene_weights must be finite and positive, got values from 0.0 to 0.0",
     ),
+    ({"required_genes": [1], "n_genes": None}, ValueError, r"required_genes must be None unless"),
+    ({"required_genes": [7], "n_genes": 2}, ValueError, r"required_genes must be a mask of length 5 or indices below"),
+    ({"required_genes": [0, 1, 2], "n_genes": 2}, ValueError, r"required_genes must be at most n_genes=2, got 3"),
     ({"gene_weights": np.ones(4)}, ValueError, r"gene_weights must have shape \(5,\), got \(4,\)"),
 ]
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -24,27 +22,13 @@ from genesieve._checks import (
     one_line_errors,
 )
 from genesieve._random import as_generator
-from genesieve.core import init as starts
 from genesieve.core.blocks import Blocks
-from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
-from genesieve.core.objective import Orthogonal, Overlap, Penalty, RelativeOverlap, gram_of
-from genesieve.core.solvers import Callback, Factors, Result, Run, bcd, continuation, mapalm, palm
+from genesieve.core.model import SOLVERS, SPARSITIES, STARTS, Model
+from genesieve.core.objective import gram_of
+from genesieve.core.solvers import Callback, Factors, Result
 
 STORAGE = ("csr", "csc")
 DTYPES = [np.float64, np.float32]
-SPARSITIES = ("rows", "columns", "entries", None)
-SOLVERS: dict[str, Callable[..., Result]] = {"bcd": bcd, "mapalm": mapalm, "palm": palm}
-STARTS = {"nmf": starts.nmf, "random": starts.random, "nndsvd": starts.nndsvd}
-
-# Relative decrease of the objective at which bcd stops on many cells.
-TOLERANCE = 1e-5
-# Relative change of both factors at which the paper's solvers stop.
-PAPER_TOLERANCE = 1e-3
-# Alg. 4: the penalty's first value, its growth, the stages, and the error at which H counts as orthogonal.
-FIRST_PENALTY = 0.1
-PENALTY_GROWTH = 1.5
-PENALTY_STAGES = 10
-ORTHOGONALITY_TOLERANCE = 1e-3
 
 
 class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -86,6 +70,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         leaves the factors as the solver ended.
     gene_weights
         A positive weight for each gene in the fit; ``components_`` stays on the scale of the data.
+    required_genes
+        Mask or indices of genes that are sure of a place in the budget (``sparsity="rows"``).
     line_search
         Find the steps of ``"palm"`` and ``"mapalm"`` by backtracking instead of from the Lipschitz constant.
     n_jobs
@@ -123,6 +109,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         labels: str = "argmax",
         gauge: str | None = "unit",
         gene_weights: np.ndarray | None = None,
+        required_genes: np.ndarray | None = None,
         line_search: bool = False,
         n_jobs: int | None = None,
         callback: Callback | None = None,
@@ -140,6 +127,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.labels = labels
         self.gauge = gauge
         self.gene_weights = gene_weights
+        self.required_genes = required_genes
         self.line_search = line_search
         self.n_jobs = n_jobs
         self.callback = callback
@@ -238,6 +226,24 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             X = sklearn_check_array(X, accept_sparse=STORAGE, dtype=DTYPES)
         return check_non_negative(X, type(self).__name__), selected
 
+    def _read_required(self, n_genes: int) -> np.ndarray | None:
+        """The required genes as a mask."""
+        if self.required_genes is None:
+            return None
+        if self.sparsity != "rows" or self.n_genes is None:
+            raise ValueError("required_genes must be None unless sparsity is 'rows' and n_genes is a number")
+        required = np.asarray(self.required_genes)
+        if required.dtype != bool or required.shape != (n_genes,):
+            if required.ndim != 1 or required.dtype.kind not in "iu" or not np.isin(required, np.arange(n_genes)).all():
+                raise ValueError(
+                    f"required_genes must be a mask of length {n_genes} or indices below it (the genes given),"
+                    f" got an array of {required.dtype} of shape {required.shape}"
+                )
+            required = np.isin(np.arange(n_genes), required)
+        if required.sum() > self.n_genes:
+            raise ValueError(f"required_genes must be at most n_genes={self.n_genes}, got {required.sum()}")
+        return required
+
     # -------------------------------------------------------------------------------------------- the fit
 
     def _fit(self, X: Any) -> np.ndarray:
@@ -246,70 +252,38 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._gene_weights = self.gene_weights
         if self.gene_weights is not None:
             self._gene_weights = check_array("gene_weights", self.gene_weights, (X.shape[1],), positive=True)
+        model = self._model(X.shape, X.dtype)
         blocks = Blocks(X, gene_weights=self._gene_weights, n_jobs=self.n_jobs)
         generators = as_generator(self.random_state).spawn(self.n_restarts)
-        result = min((self._fit_once(blocks, rng) for rng in generators), key=lambda result: result.objective)
-        return self._publish(result)
+        results = (model.fit(blocks, rng, self.callback) for rng in generators)
+        return self._publish(min(results, key=lambda result: result.objective))
 
-    def _fit_once(self, blocks: Blocks, rng: np.random.Generator) -> Result:
-        tol = self._default_tol(blocks.shape[0]) if self.tol is None else self.tol
-        run = Run(blocks, self._constraint(), self._first_penalty(), self.max_iter, tol, self.callback)
-        if self.solver == "bcd" and self.init == "nmf" and blocks.shape[0] > starts.SAMPLE_CELLS:
-            return self._fit_many_cells(run, rng)
-        return self._solve(run, self._start(blocks, rng))
+    def _model(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Model:
+        """The parameters in the core's terms."""
+        return Model(
+            rank=self.n_components,
+            n_genes=self.n_genes,
+            sparsity=self.sparsity,
+            orthogonality=self.orthogonality,
+            solver=self.solver,
+            init=self.init if isinstance(self.init, str) else self._read_start(shape, dtype),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            line_search=self.line_search,
+            required=self._read_required(shape[1]),
+        )
 
-    def _fit_many_cells(self, run: Run, rng: np.random.Generator) -> Result:
-        """Place the programs on a sample of cells, then let all cells and genes have their say."""
-        part = starts.sample(run.blocks, rng, at_least_genes=self.n_genes or 1)
-        iterations = min(self.max_iter, starts.SAMPLE_ITERATIONS)
-        part_run = Run(part.blocks, run.constraint, run.penalty, iterations, starts.SAMPLE_TOLERANCE)
-        placed = self._solve(part_run, starts.nmf(part.blocks, self.n_components, rng))
-        run.penalty = placed.penalty
-        no_usages = np.zeros((run.blocks.shape[0], self.n_components), run.blocks.dtype)
-        return bcd(run, Factors(no_usages, part.embed(placed.factors.W)))
-
-    def _default_tol(self, n_cells: int) -> float:
-        if self.solver != "bcd":
-            return PAPER_TOLERANCE
-        return starts.SAMPLE_TOLERANCE if n_cells <= starts.SAMPLE_CELLS else TOLERANCE
-
-    def _first_penalty(self) -> Penalty:
-        return self._penalty_kind()(FIRST_PENALTY if self.orthogonality == "exact" else float(self.orthogonality))
-
-    def _penalty_kind(self) -> type[Overlap] | type[RelativeOverlap]:
-        return RelativeOverlap if self.solver == "bcd" else Overlap
-
-    def _solve(self, run: Run, start: Factors) -> Result:
-        options = {} if self.solver == "bcd" else {"line_search": self.line_search}
-        solver = partial(SOLVERS[self.solver], **options)
-        if self.orthogonality != "exact":
-            return solver(run, start)
-        kind = self._penalty_kind()
-        stages = [kind(FIRST_PENALTY * PENALTY_GROWTH**stage) for stage in range(PENALTY_STAGES)]
-        result = continuation(solver, run, start, stages, tol=ORTHOGONALITY_TOLERANCE)
-        if self.solver != "bcd":
-            return result
-        return continuation(solver, run, result.factors, [Orthogonal()], tol=0.0)
-
-    def _constraint(self) -> Constraint:
-        if self.n_genes is None or self.sparsity is None:
-            return NonNegative()
-        if self.sparsity == "entries":
-            return EntrySparse(self.n_genes * self.n_components)
-        return RowSparse(self.n_genes) if self.sparsity == "rows" else ColumnSparse(self.n_genes)
-
-    def _start(self, blocks: Blocks, rng: np.random.Generator) -> Factors:
-        if isinstance(self.init, str):
-            return STARTS[self.init](blocks, self.n_components, rng)
+    def _read_start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Factors:
+        """The user's pair (H0, W0)."""
         if not isinstance(self.init, tuple | list) or len(self.init) != 2:
             raise TypeError(f"init must be one of {list(STARTS)} or a pair (H0, W0), got {type(self.init).__name__}")
         H, W = (
             check_array(f"init {name}", factor, (size, self.n_components))
-            for name, factor, size in zip(("H0", "W0"), self.init, blocks.shape, strict=True)
+            for name, factor, size in zip(("H0", "W0"), self.init, shape, strict=True)
         )
         if self._gene_weights is not None:
             W = W * self._gene_weights[:, None]
-        return Factors(H.astype(blocks.dtype), W.astype(blocks.dtype))
+        return Factors(H.astype(dtype), W.astype(dtype))
 
     def _publish(self, result: Result) -> np.ndarray:
         """Set the fitted attributes from a solver's result, in the public gauge; the usages."""

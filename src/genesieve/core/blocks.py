@@ -79,14 +79,14 @@ class Blocks:
         W_out = self._weigh(W).astype(self.dtype)
         return np.concatenate(list(self._map(lambda X, rows: _solve_block(X, W_out, None, step))))
 
-    def part(self, cells: np.ndarray, n_genes: int) -> tuple[Blocks, np.ndarray]:
+    def part(self, cells: np.ndarray, n_genes: int, required: np.ndarray | None = None) -> tuple[Blocks, np.ndarray]:
         """The chosen cells on the ``n_genes`` genes with the largest sum of squares there, and which genes these are.
 
-        The part is a copy; cells and genes keep their order.
+        Genes of the mask ``required`` come first. The part is a copy; cells and genes keep their order.
         """
         X = self._X[cells]
-        squares = (X.power(2) if sparse.issparse(X) else X**2).sum(axis=0)
-        genes = np.flatnonzero(largest(self._weigh(self._weigh(squares[:, None]))[:, 0], n_genes))
+        squares = self._weigh(self._weigh((X.power(2) if sparse.issparse(X) else X**2).sum(axis=0)[:, None]))[:, 0]
+        genes = np.flatnonzero(largest(squares if required is None else np.where(required, np.inf, squares), n_genes))
         weights = None if self._weights is None else self._weights[genes]
         return Blocks(X[:, genes], gene_weights=weights, n_jobs=self._n_jobs), genes
 

@@ -6,7 +6,7 @@ and how to lower a quadratic over it (``best``, the W step). To add one, see CON
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -48,21 +48,25 @@ class NonNegative:
 
 @dataclass(frozen=True)
 class RowSparse:
-    """At most ``n_genes`` rows that are not zero (l20)."""
+    """At most ``n_genes`` rows that are not zero (l20); those of a mask ``required`` have their place for sure."""
 
     n_genes: int
+    required: np.ndarray | None = field(default=None, compare=False)
 
     def project(self, W: np.ndarray) -> np.ndarray:
         W = np.maximum(W, 0)  # Proposition 2: clip first, then keep rows
-        return W * largest((W.astype(np.float64) ** 2).sum(axis=1), self.n_genes)[:, None]
+        return W * self._keep((W.astype(np.float64) ** 2).sum(axis=1))[:, None]
 
     def contains(self, W: np.ndarray) -> bool:
-        return bool((W >= 0).all() and np.count_nonzero(W.any(axis=1)) <= self.n_genes)
+        return bool((W >= 0).all() and self._keep(W.any(axis=1).astype(float))[W.any(axis=1)].all())
 
     def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray) -> np.ndarray:
         """The exact minimiser: genes are independent given H, so keep the budget's worth with the largest gain."""
         W = nnls(gram, cross, start)
-        return W * largest(row_gains(gram, cross, W), self.n_genes)[:, None]
+        return W * self._keep(row_gains(gram, cross, W))[:, None]
+
+    def _keep(self, score: np.ndarray) -> np.ndarray:
+        return largest(score if self.required is None else np.where(self.required, np.inf, score), self.n_genes)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from genesieve.core.solvers import Factors, Run, bcd
 SAMPLE_CELLS = 2000
 # Genes that they are fitted on: the largest sums of squares, which hold most of what a least-squares fit looks at.
 SAMPLE_GENES = 3000
-# Iterations and tolerance of fits on so few cells. They are cheap, and what they leave undone takes full passes to mend.
+# Iterations and tolerance of fits on so few cells: they are cheap, and what they leave takes full passes to mend.
 SAMPLE_ITERATIONS = 100
 SAMPLE_TOLERANCE = 1e-6
 # Extra directions and rounds of the subspace iteration behind nndsvd.
@@ -73,10 +73,12 @@ class Sample:
         return full
 
 
-def sample(blocks: Blocks, rng: np.random.Generator, *, at_least_genes: int = 1) -> Sample:
-    """Cells at random, on the genes that hold most of their squared norm."""
+def sample(
+    blocks: Blocks, rng: np.random.Generator, *, at_least_genes: int = 1, required: np.ndarray | None = None
+) -> Sample:
+    """Cells at random, on the genes that hold most of their squared norm, and those of the mask ``required``."""
     cells = np.sort(rng.choice(blocks.shape[0], SAMPLE_CELLS, replace=False))
-    part, genes = blocks.part(cells, max(SAMPLE_GENES, at_least_genes))
+    part, genes = blocks.part(cells, max(SAMPLE_GENES, at_least_genes), required)
     return Sample(part, genes, blocks.shape[1])
 
 

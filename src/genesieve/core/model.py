@@ -1,0 +1,99 @@
+"""A model: what is fitted and how. Puts constraint, penalty, start and solver together, and fits them to blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from genesieve.core import init as starts
+from genesieve.core.blocks import Blocks
+from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
+from genesieve.core.objective import Orthogonal, Overlap, Penalty, RelativeOverlap
+from genesieve.core.solvers import Callback, Factors, Result, Run, Solver, bcd, continuation, mapalm, palm
+
+SOLVERS: dict[str, Callable[..., Result]] = {"bcd": bcd, "mapalm": mapalm, "palm": palm}
+SPARSITIES = ("rows", "columns", "entries", None)
+STARTS = {"nmf": starts.nmf, "random": starts.random, "nndsvd": starts.nndsvd}
+
+# Relative decrease of the objective at which bcd stops on many cells.
+TOLERANCE = 1e-5
+# Relative change of both factors at which the paper's solvers stop.
+PAPER_TOLERANCE = 1e-3
+# Alg. 4: the penalty's first value, its growth, the stages, and the error at which H counts as orthogonal.
+FIRST_PENALTY = 0.1
+PENALTY_GROWTH = 1.5
+PENALTY_STAGES = 10
+ORTHOGONALITY_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class Model:
+    """The choices of a fit; the estimator documents and checks them."""
+
+    rank: int
+    n_genes: int | None
+    sparsity: str | None
+    orthogonality: float | str
+    solver: str
+    init: str | Factors
+    max_iter: int
+    tol: float | None
+    line_search: bool
+    required: np.ndarray | None  # mask of genes sure of a place in the budget
+
+    def fit(self, blocks: Blocks, rng: np.random.Generator, callback: Callback | None = None) -> Result:
+        """Fit from one start."""
+        run = Run(blocks, self._constraint(), self._penalty(), self.max_iter, self._tolerance(blocks), callback)
+        if not isinstance(self.init, str):
+            return self._solve(run, self.init)
+        if self.solver == "bcd" and self.init == "nmf" and blocks.shape[0] > starts.SAMPLE_CELLS:
+            return self._fit_many_cells(run, rng)
+        return self._solve(run, STARTS[self.init](blocks, self.rank, rng))
+
+    def _fit_many_cells(self, run: Run, rng: np.random.Generator) -> Result:
+        """Place the programs on a sample of cells, then let all cells and genes have their say."""
+        part = starts.sample(run.blocks, rng, at_least_genes=self.n_genes or 1, required=self.required)
+        iterations = min(self.max_iter, starts.SAMPLE_ITERATIONS)
+        part_run = Run(part.blocks, self._constraint(part.genes), run.penalty, iterations, starts.SAMPLE_TOLERANCE)
+        placed = self._solve(part_run, starts.nmf(part.blocks, self.rank, rng))
+        run.penalty = placed.penalty
+        no_usages = np.zeros((run.blocks.shape[0], self.rank), run.blocks.dtype)
+        return bcd(run, Factors(no_usages, part.embed(placed.factors.W)))
+
+    def _solve(self, run: Run, start: Factors) -> Result:
+        solver: Solver = bcd
+        if self.solver != "bcd":
+            solver = partial(SOLVERS[self.solver], line_search=self.line_search)
+        if self.orthogonality != "exact":
+            return solver(run, start)
+        stages = [self._penalty(FIRST_PENALTY * PENALTY_GROWTH**stage) for stage in range(PENALTY_STAGES)]
+        result = continuation(solver, run, start, stages, tol=ORTHOGONALITY_TOLERANCE)
+        if self.solver != "bcd":
+            return result
+        return continuation(solver, run, result.factors, [Orthogonal()], tol=0.0)
+
+    def _penalty(self, strength: float = FIRST_PENALTY) -> Penalty:
+        """The penalty of the given strength, or the fixed one: scale-free for bcd, the paper's for the others."""
+        strength = strength if self.orthogonality == "exact" else float(self.orthogonality)
+        return RelativeOverlap(strength) if self.solver == "bcd" else Overlap(strength)
+
+    def _tolerance(self, blocks: Blocks) -> float:
+        if self.tol is not None:
+            return self.tol
+        if self.solver != "bcd":
+            return PAPER_TOLERANCE
+        return starts.SAMPLE_TOLERANCE if blocks.shape[0] <= starts.SAMPLE_CELLS else TOLERANCE
+
+    def _constraint(self, genes: np.ndarray | None = None) -> Constraint:
+        """The set for W, on all genes or on some of them."""
+        if self.n_genes is None or self.sparsity is None:
+            return NonNegative()
+        if self.sparsity == "columns":
+            return ColumnSparse(self.n_genes)
+        if self.sparsity == "entries":
+            return EntrySparse(self.n_genes * self.rank)
+        partly = genes is not None and self.required is not None
+        return RowSparse(self.n_genes, self.required[genes] if partly else self.required)  # type: ignore[index]

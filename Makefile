@@ -32,5 +32,8 @@ types: setup
 layers: setup
 	$(BIN)/lint-imports
 
+bench: setup
+	$(BIN)/python -m benchmarks
+
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

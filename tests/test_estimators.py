@@ -53,7 +53,7 @@ def fit(data, **options):
 @pytest.mark.parametrize("solver", ["bcd", "mapalm", "palm"])
 @pytest.mark.parametrize("orthogonality", [0.0, 0.05, "exact"])
 @pytest.mark.parametrize("sparsity", ["rows", "columns", "entries", None])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_budget_is_kept(data, solver, orthogonality, sparsity):
     model = fit(data, solver=solver, orthogonality=orthogonality, sparsity=sparsity, max_iter=30)
     nonzero = model.components_ != 0
@@ -92,6 +92,7 @@ def test_transform_of_the_training_cells_is_fit_transform(data, orthogonality, w
 
 
 @pytest.mark.parametrize("gauge", ["unit", None])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_transform_solves_the_papers_penalty_in_the_solvers_gauge(data, gauge):
     model = fit(data, solver="mapalm", orthogonality=1.0, gauge=gauge, max_iter=500, tol=1e-7)
     H = gs.SSNMF(
@@ -195,6 +196,14 @@ def test_max_iter_warns(data):
     assert not model.converged_
 
 
+@pytest.mark.filterwarnings("error")
+def test_exact_data_converges_without_a_word():
+    rng = np.random.default_rng(0)
+    X = np.kron(np.eye(3), np.ones((8, 6))) * rng.uniform(1, 2, (24, 1))
+    model = gs.SSNMF(3, random_state=0).fit(X)
+    assert model.reconstruction_err_ <= 1e-4 * np.linalg.norm(X)
+
+
 def test_more_programs_than_the_data_hold_are_reported_not_nan():
     X = np.outer(np.arange(1, 9), np.arange(1, 7)).astype(float)
     X[:, -1] = 0
@@ -231,6 +240,7 @@ def test_pickle_clone_and_pipeline(data):
     assert make_pipeline(MaxAbsScaler(), gs.SSNMF(3, random_state=0)).fit_transform(data).shape == (60, 3)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_users_start(data):
     rng = np.random.default_rng(0)
     pair = rng.random((60, 3)), rng.random((500, 3))

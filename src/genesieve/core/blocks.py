@@ -22,9 +22,12 @@ from threadpoolctl import ThreadpoolController
 from genesieve.core.constraints import largest
 from genesieve.core.objective import CellStep, gram_of
 
-# Stored values in a block: enough work to hide the cost of a task, few enough that blocks balance over threads and
-# their temporaries stay in cache. It does not depend on the number of threads, so neither do the sums.
+# Stored values in a block, at most and at least: few enough that blocks balance over threads and their temporaries
+# stay in cache, enough to hide the cost of a task and of adding up its sums. Between the two, data is cut into some
+# blocks for the threads of a small machine. None of this depends on the number of threads, so neither do the sums.
 BLOCK_VALUES = 1 << 21
+SMALL_BLOCK_VALUES = 1 << 18
+BLOCKS_OF_SMALL_DATA = 4
 
 T = TypeVar("T")
 
@@ -155,7 +158,8 @@ def _block_edges(X: Any) -> np.ndarray:
     """Cell numbers at which blocks start, and the end."""
     n_cells, n_genes = X.shape
     values = X.nnz if sparse.issparse(X) else n_cells * n_genes
-    n_blocks = int(np.clip(round(values / BLOCK_VALUES), 1, max(n_cells, 1)))
+    size = min(BLOCK_VALUES, max(SMALL_BLOCK_VALUES, values / BLOCKS_OF_SMALL_DATA))
+    n_blocks = int(np.clip(round(values / size), 1, max(n_cells, 1)))
     return np.linspace(0, n_cells, n_blocks + 1).astype(np.int64)
 
 

@@ -18,6 +18,8 @@ from genesieve.core.blocks import Blocks, Sweep
 from genesieve.core.constraints import Constraint, NonNegative, spectral_norm
 from genesieve.core.objective import CellStep, Penalty, gradient, gram_of, half_squared_residual
 
+# What the Gram form of the objective loses to cancellation where the fit is next to exact, relative to ||X||^2.
+CANCELLATION = 1e-12
 # The backtracking line search tries this multiple of the safe step 1/L first, and halves it where it is too long.
 FIRST_STRIDE = 8.0
 
@@ -94,6 +96,10 @@ class Run:
     def residual(self, W: np.ndarray, sweep: Sweep) -> float:
         """Half the squared residual at W and the H of the sweep."""
         return half_squared_residual(self.blocks.squared_norm, W, sweep.cross, sweep.gram)
+
+    def least_decrease(self, state: State) -> float:
+        """The decrease of the objective below which a run counts as converged."""
+        return max(self.tol * state.objective, CANCELLATION * self.blocks.squared_norm)
 
     def report(self, objective: float) -> None:
         """Note the end of an iteration."""
@@ -229,7 +235,7 @@ def bcd(run: Run, start: Factors) -> Result:
     for _ in range(run.max_iter):
         step = _gene_step(run, state, may_revive=revivals > 0)
         revivals -= step.revived
-        if step.decrease <= run.tol * state.objective < np.inf and not step.revived:
+        if step.decrease <= run.least_decrease(state) < np.inf and not step.revived:
             converged = True
             break
         new = _advance(run, state, step, last)

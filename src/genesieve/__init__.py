@@ -7,13 +7,13 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from genesieve import datasets, metrics
+    from genesieve import datasets, metrics, pl, pp, tl
     from genesieve.estimators import SSNMF
     from genesieve.kmeans import SparseKMeans
     from genesieve.methods import METHODS
 
 __version__ = _version("genesieve")
-__all__ = ["METHODS", "SSNMF", "SparseKMeans", "__version__", "datasets", "metrics"]
+__all__ = ["METHODS", "SSNMF", "SparseKMeans", "__version__", "datasets", "metrics", "pl", "pp", "tl"]
 
 # Where each public name lives. They load when first used, so that `import genesieve` costs next to nothing.
 _HOMES = {
@@ -22,6 +22,9 @@ _HOMES = {
     "SparseKMeans": ("genesieve.kmeans", "SparseKMeans"),
     "datasets": ("genesieve.datasets", None),
     "metrics": ("genesieve.metrics", None),
+    "pl": ("genesieve.pl", None),
+    "pp": ("genesieve.pp", None),
+    "tl": ("genesieve.tl", None),
 }
 
 

@@ -1,0 +1,26 @@
+"""PALM, the paper's Alg. 1, on genesieve's blocked products."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks.peers import package_versions
+from benchmarks.peers.ours import PAPER_ITERATIONS, from_nmf_start
+from benchmarks.protocol import Point, Task
+
+TITLE = "PALM l20"
+MODEL = "l20"
+
+
+def missing() -> None:
+    """It comes with genesieve."""
+
+
+def versions() -> dict[str, str]:
+    return package_versions("genesieve")
+
+
+def run(X: Any, task: Task) -> Iterator[Point]:
+    """One course from the shared NMF start."""
+    yield from from_nmf_start(X, task, solver="palm", max_iter=PAPER_ITERATIONS)

@@ -1,0 +1,158 @@
+"""Reading an AnnData at the door: which object to write to, its values, its genes, its fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from genesieve._keys import Keys
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+# Logged expression stays below this (2^30 transcripts of one gene); counts and linear values of whole cells do not.
+MAX_LOGGED = 30.0
+# Cells whose totals vary by less than this share were scaled to one depth, and not logged since.
+EQUAL_TOTALS = 1e-3
+# Counts are told by whole numbers; so many stored values are looked at.
+LOOKED_AT = 1_000_000
+
+SHOWN_NAMES = 10  # names that an error lists before it stops
+
+
+def check_anndata(adata: object, name: str = "adata") -> None:
+    """Raise unless it is an AnnData."""
+    if not hasattr(adata, "obsm"):
+        raise TypeError(f"{name} must be an AnnData, got {type(adata).__name__}")
+
+
+def own(adata: AnnData, *, copy: bool = False) -> AnnData:
+    """The object to write to: a copy if asked for, and a view made an object of its own."""
+    check_anndata(adata)
+    if copy:
+        return adata.copy()
+    if adata.is_view:
+        adata._init_as_actual(adata.copy())  # as scanpy does; writing to a view would warn
+    return adata
+
+
+def read_values(adata: AnnData, *, layer: str | None = None, use_raw: bool = False) -> Any:
+    """Cells x genes of ``X``, of a layer, or of ``raw`` on the genes of ``adata``; floating point, not negative."""
+    check_anndata(adata)
+    X, place = _locate(adata, layer, use_raw)
+    if X is None:
+        raise ValueError(f"{place} must hold values, got none")
+    if 0 in X.shape:
+        raise ValueError(f"adata must have cells and genes, got {X.shape[0]} cells x {X.shape[1]} genes")
+    stored = stored_values(X)
+    smallest = stored.min() if stored.size else 0
+    if np.isnan(smallest):
+        raise ValueError(f"{place} must not have missing values, got NaN")
+    if smallest < 0:
+        raise ValueError(
+            f"{place} must not be negative, got a minimum of {smallest:g}; scaled or centred values cannot be used,"
+            f" pass an unscaled layer{_choices('layers', adata.layers)}"
+        )
+    floating = np.result_type(X.dtype, np.float32)  # whole numbers become floats that hold them exactly
+    return X if X.dtype == floating else X.astype(floating)
+
+
+def _locate(adata: AnnData, layer: str | None, use_raw: bool) -> tuple[Any, str]:
+    """The matrix asked for, and its name for errors."""
+    if use_raw and layer is not None:
+        raise ValueError(f"layer must be None with use_raw=True, got {layer!r}")
+    if use_raw:
+        return _raw_values(adata), "adata.raw.X"
+    if layer is None:
+        return adata.X, "adata.X"
+    if layer not in adata.layers:
+        raise KeyError(f"layer {layer!r} is not in adata.layers{_choices('layers', adata.layers)}")
+    return adata.layers[layer], f"adata.layers[{layer!r}]"
+
+
+def _raw_values(adata: AnnData) -> Any:
+    if adata.raw is None:
+        raise ValueError("adata.raw must be set to use use_raw=True, got None")
+    missing = adata.var_names.difference(adata.raw.var_names)
+    if len(missing):
+        raise ValueError(f"adata.raw must have all genes of adata, but lacks {listing(missing)}")
+    return adata.raw[:, adata.var_names].X
+
+
+def stored_values(X: Any) -> np.ndarray:
+    """The values of a dense matrix, or those that a sparse one stores."""
+    return X.data if sparse.issparse(X) else np.asarray(X)
+
+
+def kind_of_values(X: Any) -> str:
+    """``"counts"``, ``"linear"`` or ``"log"``, by how the values look."""
+    stored = stored_values(X)
+    some = stored.ravel()[:LOOKED_AT]
+    if np.array_equal(some, np.rint(some)):
+        return "counts"
+    totals = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+    equal = len(totals) > 1 and totals.std() <= EQUAL_TOTALS * totals.mean()
+    return "linear" if equal or stored.max() > MAX_LOGGED else "log"
+
+
+def check_unique_genes(adata: AnnData, name: str = "adata") -> None:
+    """Raise if gene names repeat: tables, gene sets and new data find genes by name."""
+    if not adata.var_names.is_unique:
+        repeated = adata.var_names[adata.var_names.duplicated()].unique()
+        raise ValueError(
+            f"{name}.var_names must be unique, got {listing(repeated)} more than once;"
+            f" call {name}.var_names_make_unique()"
+        )
+
+
+def find_genes(adata: AnnData, genes: str | Iterable[str], name: str) -> np.ndarray:
+    """Mask of the named genes; all must be there."""
+    wanted = [genes] if isinstance(genes, str) else [str(gene) for gene in genes]
+    missing = [gene for gene in wanted if gene not in adata.var_names]
+    if missing:
+        raise ValueError(
+            f"{name} must be genes of adata, got {listing(missing)}, which adata.var_names"
+            f" (like {listing(adata.var_names[:3])}) does not have"
+        )
+    return np.asarray(adata.var_names.isin(wanted))
+
+
+def fit_of(adata: AnnData, key: str, *, name: str = "adata") -> dict[str, Any]:
+    """``uns`` of a fit, or an error that lists the fits there are."""
+    check_anndata(adata, name)
+    keys = Keys(key)
+    if keys.fit not in adata.uns or keys.weights not in adata.varm or keys.usages not in adata.obsm:
+        fits = [other for other in adata.varm if Keys(other).usages in adata.obsm and Keys(other).fit in adata.uns]
+        found = f"; fits found: {listing(fits)}" if fits else ""
+        raise KeyError(f"no fit {key!r} in {name}: run gs.tl.ssnmf(..., key_added={key!r}) first{found}")
+    return adata.uns[keys.fit]
+
+
+def usages_of(adata: AnnData, key: str) -> np.ndarray:
+    """Usages of a fit or of a projection, or an error that lists what there is."""
+    check_anndata(adata)
+    slot = Keys(key).usages
+    if slot not in adata.obsm:
+        raise KeyError(f"no usages {slot!r}: run gs.tl.ssnmf or gs.tl.project first{_choices('obsm', adata.obsm)}")
+    return np.asarray(adata.obsm[slot])
+
+
+def gene_gram_of(adata: AnnData, key: str) -> np.ndarray:
+    """``W^T W`` (rank, rank) of a fit or of a projection."""
+    fit = Keys(key).fit
+    if "gene_gram" not in adata.uns.get(fit, {}):
+        raise KeyError(f"no fit {fit!r} in adata.uns: run gs.tl.ssnmf or gs.tl.project first")
+    return np.asarray(adata.uns[fit]["gene_gram"])
+
+
+def listing(names: Sequence[object]) -> str:
+    """Names for an error message, cut where they get many."""
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(repr(str(name)) for name in names[:SHOWN_NAMES]) + more
+
+
+def _choices(what: str, slots: Any) -> str:
+    return f"; {what} there are: {listing(list(slots))}" if len(slots) else f"; there are no {what}"

@@ -1,0 +1,108 @@
+"""Where results live in an AnnData: one frozen record of slot names, all derived from one key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PREPARE = "genesieve_prepare"
+"""``uns``: what `genesieve.pp.prepare` did."""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Names of the slots of one fit, by its ``key_added``."""
+
+    key: str = "ssnmf"
+
+    @property
+    def usages(self) -> str:
+        """``obsm``: H (cells, rank)."""
+        return f"X_{self.key}"
+
+    @property
+    def weights(self) -> str:
+        """``varm``: W (genes, rank), zero for genes that were dropped."""
+        return self.key
+
+    @property
+    def labels(self) -> str:
+        """``obs``: the program that each cell uses most, categorical."""
+        return self.key
+
+    @property
+    def selected(self) -> str:
+        """``var``: genes that carry a weight."""
+        return f"{self.key}_selected"
+
+    @property
+    def given(self) -> str:
+        """``var``: genes that the model could choose from."""
+        return f"{self.key}_given"
+
+    @property
+    def gene_weights(self) -> str:
+        """``var``: weights of the genes in the fit, where there were any."""
+        return f"{self.key}_gene_weight"
+
+    @property
+    def fit(self) -> str:
+        """``uns``: params, objective, history, method and the programs' Gram matrix."""
+        return self.key
+
+    @property
+    def top_genes(self) -> str:
+        """``uns``: table of the programs' leading genes."""
+        return f"{self.key}_top_genes"
+
+    @property
+    def biclusters(self) -> str:
+        """``uns``: table of the genes of every bicluster."""
+        return f"{self.key}_biclusters"
+
+    @property
+    def bicluster_sizes(self) -> str:
+        """``uns``: table of genes and cells in every bicluster."""
+        return f"{self.key}_bicluster_sizes"
+
+    @property
+    def enrichment(self) -> str:
+        """``uns``: table of gene sets over-represented in the programs."""
+        return f"{self.key}_enrichment"
+
+    @property
+    def outlier(self) -> str:
+        """``obs``: whether a cell uses no program much."""
+        return f"{self.key}_outlier"
+
+    @property
+    def outlier_score(self) -> str:
+        """``obs``: how far below the typical cell a cell's usage is."""
+        return f"{self.key}_outlier_score"
+
+    @property
+    def outlier_rule(self) -> str:
+        """``uns``: the rule and what it found."""
+        return f"{self.key}_outlier_rule"
+
+    @property
+    def panel(self) -> str:
+        """``uns``: table of a panel's genes."""
+        return f"{self.key}_panel"
+
+    @property
+    def panel_fit(self) -> str:
+        """``uns``: how well the panel keeps the clusters."""
+        return f"{self.key}_panel_fit"
+
+    @property
+    def derived(self) -> tuple[str, ...]:
+        """``uns``: everything that follows from a fit and goes when it is replaced."""
+        return (
+            self.top_genes,
+            self.biclusters,
+            self.bicluster_sizes,
+            self.enrichment,
+            self.outlier_rule,
+            self.panel,
+            self.panel_fit,
+        )

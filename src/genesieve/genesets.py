@@ -1,0 +1,173 @@
+"""Gene sets: reading them, and which of them are over-represented in lists of genes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from scipy.stats import false_discovery_control, hypergeom
+
+GeneSets = Mapping[str, Iterable[str]]
+
+# Sets this small or large within the background are not tested: chance alone fills the former, the latter say little.
+MIN_SIZE = 5
+MAX_SIZE = 500
+
+SHOWN_NAMES = 3  # names that an error shows of each side
+
+
+def read_gene_sets(gene_sets: GeneSets | str | PathLike[str]) -> dict[str, list[str]]:
+    """Gene sets from a mapping of names to genes, or from a GMT file: name, description and genes, with tabs between.
+
+    Parameters
+    ----------
+    gene_sets
+        The mapping or the path.
+
+    Returns
+    -------
+    dict
+        Names to genes; a gene that is repeated within a set counts once.
+    """
+    sets = dict(gene_sets) if isinstance(gene_sets, Mapping) else _read_gmt(Path(gene_sets))
+    if not sets:
+        raise ValueError("gene_sets must have at least one set, got none")
+    lettered = [name for name, genes in sets.items() if isinstance(genes, str)]
+    if lettered:
+        raise TypeError(f"gene_sets must map names to lists of genes, got a string for {lettered[0]!r}")
+    return {str(name): list(dict.fromkeys(str(gene) for gene in genes)) for name, genes in sets.items()}
+
+
+def _read_gmt(path: Path) -> dict[str, list[str]]:
+    if not path.is_file():
+        raise FileNotFoundError(f"gene_sets must be a mapping or a GMT file, got {str(path)!r}, which is no file")
+    sets: dict[str, list[str]] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        name, *rest = line.rstrip().split("\t")
+        if not name:
+            continue
+        if not rest:
+            raise ValueError(f"{path.name}, line {number} must be name, description and genes with tabs, got {name!r}")
+        if name in sets:
+            raise ValueError(f"{path.name}, line {number} must have a new name, got {name!r} again")
+        sets[name] = [gene.strip() for gene in rest[1:] if gene.strip()]
+    return sets
+
+
+@dataclass(frozen=True)
+class Enrichment:
+    """Tests of every list against every set, as arrays (lists, sets) beside the names and sizes."""
+
+    sets: list[str]
+    set_sizes: np.ndarray  # within the background
+    list_sizes: np.ndarray
+    n_background: int
+    overlap: np.ndarray
+    p_value: np.ndarray
+    p_adjusted: np.ndarray  # Benjamini-Hochberg over all sets tested with a list
+    shared: list[list[list[str]]]  # genes in both, by list and set
+
+    @property
+    def fold(self) -> np.ndarray:
+        """Overlap relative to what chance gives."""
+        expected = np.outer(self.list_sizes, self.set_sizes) / self.n_background
+        return np.divide(self.overlap, expected, out=np.zeros(expected.shape), where=expected > 0)
+
+
+def over_representation(
+    lists: Sequence[Sequence[str]],
+    gene_sets: Mapping[str, Sequence[str]],
+    background: Sequence[str],
+    *,
+    min_size: int = MIN_SIZE,
+    max_size: int | None = MAX_SIZE,
+) -> Enrichment:
+    """Hypergeometric over-representation of gene sets in lists of genes drawn from a background.
+
+    Parameters
+    ----------
+    lists
+        Lists of genes; those outside the background do not count.
+    gene_sets
+        Names to genes; those outside the background do not count.
+    background
+        Genes that a list could have had.
+    min_size, max_size
+        Sets with fewer or more genes within the background are not tested.
+
+    Returns
+    -------
+    Enrichment
+        With p-values for at least as many shared genes as found.
+    """
+    position = {gene: index for index, gene in enumerate(dict.fromkeys(background))}
+    members = _membership(list(gene_sets.values()), position)  # (sets, background genes)
+    sizes = np.asarray(members.sum(axis=1)).ravel()
+    if not sizes.any():
+        raise ValueError(_no_overlap(gene_sets, list(position)))
+    tested = np.flatnonzero((sizes >= max(min_size, 1)) & (sizes <= (max_size or len(position))))
+    if not tested.size:
+        raise ValueError(
+            f"min_size and max_size must leave a gene set to test, got {min_size} and {max_size}: within the"
+            f" background, set sizes are {sizes.min()} to {sizes.max()}"
+        )
+    members, sizes = members[tested], sizes[tested]
+    drawn = _membership(lists, position)  # (lists, background genes)
+    list_sizes = np.asarray(drawn.sum(axis=1)).ravel()
+    overlap = (drawn @ members.T).toarray()  # (lists, sets)
+    p_value = _at_least(overlap, len(position), sizes, list_sizes)
+    names = list(gene_sets)
+    return Enrichment(
+        sets=[names[index] for index in tested],
+        set_sizes=sizes,
+        list_sizes=list_sizes,
+        n_background=len(position),
+        overlap=overlap,
+        p_value=p_value,
+        p_adjusted=false_discovery_control(p_value, axis=1),
+        shared=_shared(drawn, members, np.array(list(position), dtype=object)),
+    )
+
+
+def _membership(groups: Sequence[Iterable[str]], position: Mapping[str, int]) -> sparse.csr_array:
+    """Which background genes (columns) are in which group (rows), as 0 and 1."""
+    columns = [sorted({position[gene] for gene in group if gene in position}) for group in groups]
+    starts = np.concatenate([[0], np.cumsum([len(part) for part in columns])]).astype(np.int64)
+    indices = np.array([index for part in columns for index in part], dtype=np.int64)
+    ones = np.ones(len(indices), dtype=np.int64)
+    return sparse.csr_array((ones, indices, starts), shape=(len(groups), len(position)))
+
+
+def _at_least(overlap: np.ndarray, n_background: int, set_sizes: np.ndarray, list_sizes: np.ndarray) -> np.ndarray:
+    """Chance of at least the overlap; nothing shared is certain to be reached, so it needs no computing."""
+    p_value = np.ones(overlap.shape)
+    which = np.nonzero(overlap)
+    p_value[which] = hypergeom.sf(overlap[which] - 1, n_background, set_sizes[which[1]], list_sizes[which[0]])
+    return np.clip(p_value, 0.0, 1.0)
+
+
+def _shared(drawn: sparse.csr_array, members: sparse.csr_array, names: np.ndarray) -> list[list[list[str]]]:
+    """Names of the genes in both, by list and set."""
+
+    def of_list(genes: np.ndarray) -> list[list[str]]:
+        kept = np.zeros(len(names), dtype=bool)
+        kept[genes] = True
+        inside = kept[members.indices]
+        rows = np.repeat(np.arange(members.shape[0]), np.diff(members.indptr))[inside]
+        edges = np.searchsorted(rows, np.arange(1, members.shape[0]))
+        return [part.tolist() for part in np.split(names[members.indices[inside]], edges)]
+
+    return [of_list(drawn.indices[start:stop]) for start, stop in zip(drawn.indptr[:-1], drawn.indptr[1:], strict=True)]
+
+
+def _no_overlap(gene_sets: Mapping[str, Sequence[str]], background: Sequence[str]) -> str:
+    of_sets = [gene for genes in gene_sets.values() for gene in genes][:SHOWN_NAMES]
+    return (
+        f"gene_sets must share genes with the background, got none in common: the {len(gene_sets)} sets have names like"
+        f" {', '.join(map(repr, of_sets))}, the {len(background)} background genes like"
+        f" {', '.join(map(repr, background[:SHOWN_NAMES]))}; rename adata.var_names to the names of the sets"
+    )

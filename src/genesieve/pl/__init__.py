@@ -1,0 +1,18 @@
+"""Plots of programs and what was found in them: an AnnData in, matplotlib axes out."""
+
+from genesieve.pl.blocks import biclusters
+from genesieve.pl.fit import convergence, outliers
+from genesieve.pl.heatmaps import loadings, usages
+from genesieve.pl.sets import overlap
+from genesieve.pl.tables import enrichment, top_genes
+
+__all__ = [
+    "biclusters",
+    "convergence",
+    "enrichment",
+    "loadings",
+    "outliers",
+    "overlap",
+    "top_genes",
+    "usages",
+]

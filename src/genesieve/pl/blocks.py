@@ -1,0 +1,141 @@
+"""The heat map of biclusters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from genesieve._anndata import fit_of, read_values
+from genesieve._checks import check_choice, check_integer
+from genesieve._keys import Keys
+from genesieve.pl._cells import MOST_CELLS, annotate_cells, order_cells, read_annotations
+from genesieve.pl._parts import GAP, describe, heat_map, mark, strip, thin
+from genesieve.pl._slots import gene_positions, pick_programs, read_programs, read_table, read_weights
+from genesieve.pl._style import FRAME, PAGE, SEQUENTIAL, axes_or_new, label, say_nothing_to_show, shorten, text_width
+from genesieve.pl.heatmaps import MOST_GENES, name_genes, relative_to
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+HEIGHT = 4.2  # inches: of the figure, without legends
+OUTLINE = (("white", 2.4), (FRAME, 1.0))  # colour and width in points: dark in a light casing shows on anything
+SHORT_NAME = 3  # characters: longer names of programs are written upwards
+
+
+def biclusters(
+    adata: AnnData,
+    *,
+    key: str = "ssnmf",
+    programs: Sequence[int | str] | None = None,
+    values: str = "expression",
+    layer: str | None = None,
+    scale: str | None = "gene",
+    color: str | Sequence[str] | None = None,
+    n_names: int | None = None,
+    max_cells: int = MOST_CELLS,
+    max_genes: int = MOST_GENES,
+    cmap: str = SEQUENTIAL,
+    ax: Axes | None = None,
+) -> Axes:
+    """Heat map of the biclusters' genes in the cells of all programs, biclusters outlined.
+
+    A gene of several biclusters has a row in each of them, so that every outline holds the whole bicluster.
+
+    Parameters
+    ----------
+    adata
+        Data with biclusters, from `genesieve.tl.biclusters`.
+    key
+        Name of the programs' slots.
+    programs
+        Programs to show, by name or number; ``None`` shows all.
+    values
+        ``"expression"`` shows the data, ``"fitted"`` what the programs make of them (weights times usages).
+    layer
+        Layer that holds the expression; ``None`` is the one that was factorised.
+    scale
+        ``"gene"`` shows every gene relative to its largest value; ``None`` shows values as they are.
+    color
+        Columns of ``obs`` to show as strips above the cells, say known cell types.
+    n_names
+        Genes named for each bicluster; ``None`` names as many as fit.
+    max_cells, max_genes
+        With more, one in two, three, ... of every program is shown, and the axis says so.
+    cmap
+        Name of a colour map.
+    ax
+        Axes to draw into; ``None`` makes a figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    check_choice("values", values, ["expression", "fitted"])
+    check_choice("scale", scale, ["gene", None])
+    check_integer("max_genes", max_genes, 1)
+    fit = read_programs(adata, key)
+    chosen = pick_programs(programs, fit.names)
+    annotations = read_annotations(adata, color)
+    cells = order_cells(fit, max_cells, chosen)
+    genes, owner = _read_genes(adata, key, chosen)
+    rows, step = thin(np.arange(len(genes)), owner, max_genes)
+    names = {program: shorten(fit.names[program]) for program in np.unique(cells.program).tolist()}
+    upright = all(len(name) <= SHORT_NAME for name in names.values())
+    extra = sum(annotation.height for annotation in annotations) + (0.0 if upright else text_width([*names.values()]))
+    ax = axes_or_new(ax, PAGE, HEIGHT + extra)
+    if not len(rows) or not len(cells.index):
+        return say_nothing_to_show(ax, "no bicluster has both genes and cells")
+    if values == "fitted":
+        block = read_weights(adata, key)[genes[rows]] @ fit.usages[cells.index].T
+    else:
+        block = _expression(adata, key, genes[rows], cells.index, layer)
+    _draw(ax, block, scale, values, cmap)
+    top = annotate_cells(ax, fit, cells, annotations)
+    strip(ax, "right", [fit.colors[program] for program in owner[rows]])
+    _outline(ax, owner[rows], cells.program)
+    centres = np.array([np.flatnonzero(cells.program == program).mean() for program in names])
+    mark(ax, "top", centres, list(names.values()), pad=top + GAP, upright=upright)
+    depth = name_genes(ax, "left", list(adata.var_names[genes[rows]]), owner[rows], n_names)
+    label(ax.set_ylabel, describe(len(genes), "genes", step, "by bicluster"), labelpad=depth)
+    return ax
+
+
+def _read_genes(adata: AnnData, key: str, chosen: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Positions of the biclusters' genes, program by program with the highest score first, and their programs."""
+    name = Keys(key).biclusters
+    table = read_table(adata, name, "biclusters")
+    table = table[table["program"].isin(chosen)].sort_values(["program", "z"], ascending=[True, False], kind="stable")
+    genes = gene_positions(adata, [str(gene) for gene in table["gene"]], f"adata.uns[{name!r}]")
+    return genes, table["program"].to_numpy()
+
+
+def _expression(adata: AnnData, key: str, genes: np.ndarray, cells: np.ndarray, layer: str | None) -> np.ndarray:
+    """Expression (genes, cells), of those alone that are shown, from where the fit took it unless a layer is named."""
+    params = fit_of(adata, key)["params"]
+    use_raw = bool(params.get("use_raw", False)) and layer is None
+    rows, row_of = np.unique(cells, return_inverse=True)
+    columns, column_of = np.unique(genes, return_inverse=True)
+    shown = read_values(adata[rows, columns], layer=layer or params.get("layer"), use_raw=use_raw)
+    return type(adata)(shown).to_df().to_numpy()[row_of][:, column_of].T  # to_df makes sparse values dense
+
+
+def _draw(ax: Axes, block: np.ndarray, scale: str | None, values: str, cmap: str) -> None:
+    name = "expression" if values == "expression" else "fitted expression"
+    if scale == "gene":
+        block, name = relative_to(block, block.max(axis=1)), f"relative {name}"
+    heat_map(ax, block, cmap=cmap, label=name)
+    ax.set_yticks([])
+
+
+def _outline(ax: Axes, gene_program: np.ndarray, cell_program: np.ndarray) -> None:
+    """Frame every bicluster."""
+    for program in np.unique(gene_program):
+        rows, columns = np.flatnonzero(gene_program == program), np.flatnonzero(cell_program == program)
+        for color, width in OUTLINE if len(columns) else ():
+            corner = (columns[0] - 0.5, rows[0] - 0.5)
+            frame = Rectangle(corner, len(columns), len(rows), fill=False, edgecolor=color, linewidth=width)
+            ax.add_patch(frame)

@@ -1,0 +1,231 @@
+"""Preparing expression values for the factorisation."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from genesieve._anndata import kind_of_values, own, read_values, stored_values
+from genesieve._checks import check_choice, check_integer, check_number
+from genesieve._keys import PREPARE
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+__all__ = ["prepare"]
+
+logger = logging.getLogger(__name__)
+
+VALUES = ("counts", "linear", "log")
+
+# Genes seen in fewer cells are dropped. The paper's share suits full-length data, where a cell shows a third of all
+# genes or more; on UMI data, where it shows 3 to 6 %, it would leave a few hundred housekeeping genes and drop the
+# markers of every type that is rarer than 30 %. Keeping a gene too many costs little, as the budget sorts it out.
+PAPER_SHARE = 0.3
+UMI_SHARE = 0.05
+# Linear values (TPM, RPKM) of cells that show at least this share of the genes are taken for full-length data.
+FULL_LENGTH_DENSITY = 0.2
+
+NEW_LAYER = "a new layer"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is done to the values, step by step."""
+
+    values: str
+    min_cells: float
+    target_sum: float | None  # None: depth is left as it is
+    log_base: float | None  # None: values are logged already
+
+    @property
+    def log(self) -> str:
+        """The logarithm in words."""
+        return {None: "none", 2.0: "log2(x + 1)"}.get(self.log_base, "ln(x + 1)")
+
+
+def prepare(
+    adata: AnnData,
+    *,
+    values: str = "auto",
+    min_cells: float | None = None,
+    target_sum: float | None = None,
+    preset: str | None = None,
+    layer: str | None = None,
+    raw_layer: str | None = "raw",
+    copy: bool = False,
+) -> AnnData | None:
+    """Drop rarely seen genes, normalise depth and take logarithms, as far as the values still need it.
+
+    Counts are scaled to one depth and logged, linear values (TPM, RPKM) are logged, logged values are left alone. What
+    was done is logged and kept in ``uns["genesieve_prepare"]``. Sparse values stay sparse.
+
+    Parameters
+    ----------
+    adata
+        Cells x genes.
+    values
+        ``"counts"``, ``"linear"`` or ``"log"``; ``"auto"`` looks: whole numbers are counts, equal totals of all cells
+        or values above 30 are linear, others are logged.
+    min_cells
+        Keep genes seen in at least this share of the cells (a float up to 1) or number of cells (an integer).
+        ``None``: 0.3, the paper's, for linear values where the typical cell shows at least a fifth of the genes
+        (full-length data), and 0.05 otherwise: on UMI data 0.3 would drop the markers of every type rarer than that.
+    target_sum
+        Depth to scale counts to; ``None`` takes the median over cells. It is set for counts only.
+    preset
+        ``"paper"`` does what the paper did: genes seen in at least 30 % of the cells, log2(x + 1), depth as it is.
+    layer
+        Layer to read; ``None`` reads ``X``. The result is written to ``X`` either way.
+    raw_layer
+        Layer to keep the values of ``X`` in, where they change; ``None`` keeps none. Values read from a layer stay
+        in that layer.
+    copy
+        Return a prepared copy instead of working in place.
+
+    Returns
+    -------
+    AnnData or None
+        The copy with ``copy=True``.
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> gs.pp.prepare(adata)
+    >>> adata.uns["genesieve_prepare"]["values"]
+    'log'
+    """
+    check_choice("values", values, ["auto", *VALUES])
+    check_choice("preset", preset, ["paper", None])
+    _check_numbers(min_cells, target_sum, preset)
+    X = read_values(adata, layer=layer)
+    seen = np.asarray((X > 0).sum(axis=0)).ravel()  # cells, of each gene
+    recipe = _recipe(X, seen, values, min_cells, target_sum, preset)
+    kept = _kept_genes(seen, X.shape[0], recipe.min_cells)
+    changes = recipe.log_base is not None
+    where = _place_of_raw(adata, layer, raw_layer, changes)
+
+    adata = own(adata, copy=copy)
+    if where == NEW_LAYER:
+        adata.layers[raw_layer] = adata.X
+        where = f"layers[{raw_layer!r}]"
+    if changes or layer is not None:
+        adata.X = _transform(X, recipe)
+    if not kept.all():
+        adata._inplace_subset_var(kept)
+    _record(adata, recipe, len(kept), values == "auto", where, preset)
+    return adata if copy else None
+
+
+def _check_numbers(min_cells: float | None, target_sum: float | None, preset: str | None) -> None:
+    if preset is not None and (min_cells is not None or target_sum is not None):
+        raise ValueError(f"min_cells and target_sum must be None with preset={preset!r}")
+    if isinstance(min_cells, Integral):
+        check_integer("min_cells", min_cells, 0)
+    elif min_cells is not None:
+        check_number("min_cells", min_cells)
+        if min_cells > 1:
+            raise ValueError(f"min_cells must be a share of the cells (up to 1.0) or an integer, got {min_cells!r}")
+    if target_sum is not None:
+        check_number("target_sum", target_sum)
+        if target_sum == 0:
+            raise ValueError("target_sum must be above 0, got 0")
+
+
+def _recipe(
+    X: Any, seen: np.ndarray, values: str, min_cells: float | None, target_sum: float | None, preset: str | None
+) -> Recipe:
+    values = kind_of_values(X) if values == "auto" else values
+    paper = preset == "paper"
+    if min_cells is None:
+        full_length = values == "linear" and seen.sum() >= FULL_LENGTH_DENSITY * X.shape[0] * X.shape[1]
+        min_cells = PAPER_SHARE if paper or full_length else UMI_SHARE
+    if target_sum is not None and values != "counts":
+        raise ValueError(f"target_sum must be None unless the values are counts, got {target_sum} for {values} values")
+    if values == "counts" and not paper:
+        target_sum = _median_total(X) if target_sum is None else float(target_sum)
+    base = None if values == "log" else 2.0 if paper else float(np.e)
+    return Recipe(values, min_cells, target_sum, base)
+
+
+def _median_total(X: Any) -> float:
+    totals = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+    return float(np.median(totals[totals > 0])) if totals.any() else 1.0
+
+
+def _kept_genes(seen: np.ndarray, n_cells: int, min_cells: float) -> np.ndarray:
+    kept = seen >= min_cells if isinstance(min_cells, Integral) else seen / n_cells >= min_cells
+    if not kept.any():
+        raise ValueError(
+            f"min_cells must leave genes, got {min_cells}: the most widely seen gene is in {seen.max()} of"
+            f" {n_cells} cells"
+        )
+    return np.asarray(kept)
+
+
+def _place_of_raw(adata: AnnData, layer: str | None, raw_layer: str | None, changes: bool) -> str:
+    if not changes:
+        return "X"
+    if layer is not None:
+        return f"layers[{layer!r}]"
+    if raw_layer is None:
+        return "nowhere"
+    if raw_layer in adata.layers:
+        raise ValueError(
+            f"raw_layer must be a new layer, got {raw_layer!r}, which adata.layers has: start from it again with"
+            f" layer={raw_layer!r}, or choose another name"
+        )
+    return NEW_LAYER
+
+
+def _transform(X: Any, recipe: Recipe) -> Any:
+    """New values for X, of the same storage; X itself stays as it is."""
+    if recipe.log_base is None:
+        return X.copy()
+    if recipe.target_sum is not None:
+        totals = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+        factors = np.divide(recipe.target_sum, totals, out=np.ones_like(totals), where=totals > 0)
+        X = _scale_cells(X, factors)
+    logged = np.log1p(stored_values(X)) / X.dtype.type(np.log(recipe.log_base))
+    if not sparse.issparse(X):
+        return logged
+    return type(X)((logged, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+
+
+def _scale_cells(X: Any, factors: np.ndarray) -> Any:
+    scaled = sparse.diags_array(factors.astype(X.dtype)) @ X
+    return type(X)(scaled) if sparse.issparse(X) else scaled
+
+
+def _record(adata: AnnData, recipe: Recipe, n_given: int, looked: bool, where: str, preset: str | None) -> None:
+    """Say what was done, in ``uns`` and in the log."""
+    if recipe.log_base is not None:
+        adata.uns["log1p"] = {"base": recipe.log_base}  # where scanpy looks for it
+    adata.uns[PREPARE] = {
+        "values": recipe.values,
+        "values_from": "their looks" if looked else "the caller",
+        "preset": preset or "none",
+        "min_cells": recipe.min_cells,
+        "n_genes_given": n_given,
+        "n_genes_kept": adata.n_vars,
+        "target_sum": recipe.target_sum or 0.0,  # 0: depth as it was
+        "log": recipe.log,
+        "raw_values": where,
+    }
+    logger.info(
+        "values are %s (by %s); kept %d of %d genes (min_cells=%s); %s; logarithm: %s; raw values in %s",
+        recipe.values,
+        "their looks" if looked else "the caller",
+        adata.n_vars,
+        n_given,
+        recipe.min_cells,
+        f"depth scaled to {recipe.target_sum:g}" if recipe.target_sum else "depth as it was",
+        recipe.log,
+        where,
+    )

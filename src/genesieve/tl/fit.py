@@ -1,0 +1,200 @@
+"""Fitting: the factorisation of an AnnData."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from genesieve._anndata import check_unique_genes, find_genes, kind_of_values, listing, own, read_values
+from genesieve.estimators import SSNMF
+from genesieve.interpret import DUPLICATE_COSINE, near_duplicates
+from genesieve.tl._record import write_fit
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+
+def ssnmf(
+    adata: AnnData,
+    n_components: int,
+    n_genes: int | None = None,
+    *,
+    layer: str | None = None,
+    use_raw: bool = False,
+    mask_var: str | Sequence[bool] | np.ndarray | None = None,
+    include_genes: Sequence[str] | None = None,
+    exclude_genes: str | Sequence[str] | None = None,
+    key_added: str = "ssnmf",
+    random_state: Any = 0,
+    copy: bool = False,
+    **solver_options: Any,
+) -> AnnData | None:
+    """Factorise cells x genes into a few non-negative programs that use an exact budget of genes.
+
+    Parameters
+    ----------
+    adata
+        Logged expression, say from `genesieve.pp.prepare`.
+    n_components
+        Number of programs.
+    n_genes
+        Gene budget; ``None`` keeps all genes.
+    layer
+        Layer to factorise; ``None`` takes ``X``.
+    use_raw
+        Factorise the values of ``adata.raw``, on the genes of ``adata``. For all genes of ``raw``, start from
+        ``adata.raw.to_adata()``.
+    mask_var
+        Genes that the model may choose from: a mask, or the name of a boolean column of ``var``.
+    include_genes
+        Genes that are sure of a place in the budget, whatever ``mask_var`` and ``exclude_genes`` say. They need
+        ``n_genes`` and ``sparsity="rows"``. A gene that no cell expresses still carries no weight.
+    exclude_genes
+        Genes to leave out: a list of names, or a regular expression such as ``"^MT-|^RP[SL]"``.
+    key_added
+        Name of all slots together.
+    random_state
+        Seed of the fit.
+    copy
+        Return a copy with the result instead of working in place.
+    **solver_options
+        Further options of `genesieve.SSNMF`, among them ``orthogonality``, ``sparsity``, ``solver`` and ``n_restarts``
+        (the fit with the lowest objective is kept). ``gene_weights`` and the second part of an ``init`` pair go by the
+        genes of ``adata``; ``gene_weights`` may also name a column of ``var``.
+
+    Returns
+    -------
+    AnnData or None
+        The copy with ``copy=True``. These slots are set:
+
+        ``obsm["X_ssnmf"]``
+            Usages (cells x programs).
+        ``varm["ssnmf"]``
+            Gene weights (genes x programs), zero for genes that were dropped.
+        ``obs["ssnmf"]``
+            The program that each cell uses most: categorical, ``"0"``, ``"1"``, ...
+        ``var["ssnmf_selected"]``, ``var["ssnmf_given"]``
+            Genes that carry a weight, and genes that could have.
+        ``uns["ssnmf"]``
+            ``params``, ``objective``, ``history`` and ``method``.
+
+    Warns
+    -----
+    UserWarning
+        If the values look like counts or linear values, and if two programs have nearly the same genes
+        (without a penalty: orthogonal programs are profiles of whole cells, which are alike by nature).
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> gs.tl.ssnmf(adata, 6, 200, exclude_genes="^MT-|^RP[SL]")
+    >>> int(adata.var["ssnmf_selected"].sum())
+    200
+    """
+    adata = own(adata, copy=copy)
+    check_unique_genes(adata)
+    X = read_values(adata, layer=layer, use_raw=use_raw)
+    values = _check_logged(X)
+    included = None if include_genes is None else find_genes(adata, include_genes, "include_genes")
+    given = given_genes(adata, mask_var, exclude_genes, included)
+    options = {**solver_options, **_align(adata, given, solver_options)}
+    if included is not None:
+        options["required_genes"] = included[given]
+    model = SSNMF(n_components, n_genes=n_genes, random_state=random_state, **options)
+    H = model.fit_transform(X if given.all() else X[:, given])
+    source = {"layer": layer} if layer is not None else {}
+    write_fit(adata, key_added, model, H, given, {**source, "use_raw": use_raw, "values": values})
+    _warn_duplicates(model)
+    return adata if copy else None
+
+
+def given_genes(
+    adata: AnnData,
+    mask_var: str | Sequence[bool] | np.ndarray | None,
+    exclude_genes: str | Sequence[str] | None,
+    included: np.ndarray | None,
+) -> np.ndarray:
+    """Mask of the genes that the model may choose from."""
+    given = np.ones(adata.n_vars, dtype=bool) if mask_var is None else _read_mask(adata, mask_var)
+    if exclude_genes is not None:
+        given &= ~_excluded(adata, exclude_genes)
+    if included is not None:
+        given |= included
+    if not given.any():
+        raise ValueError("mask_var and exclude_genes must leave genes to choose from, got none left")
+    return given
+
+
+def _read_mask(adata: AnnData, mask_var: str | Sequence[bool] | np.ndarray) -> np.ndarray:
+    if isinstance(mask_var, str):
+        if mask_var not in adata.var:
+            raise KeyError(f"mask_var {mask_var!r} is not in adata.var; columns there are: {listing(list(adata.var))}")
+        mask_var = adata.var[mask_var].to_numpy()
+    mask = np.array(mask_var)
+    if mask.dtype != bool or mask.shape != (adata.n_vars,):
+        raise ValueError(
+            f"mask_var must be {adata.n_vars} booleans (the genes of adata), got {mask.dtype} of shape {mask.shape}"
+        )
+    return mask
+
+
+def _excluded(adata: AnnData, exclude_genes: str | Sequence[str]) -> np.ndarray:
+    if not isinstance(exclude_genes, str):
+        return np.asarray(adata.var_names.isin([str(gene) for gene in exclude_genes]))
+    try:
+        pattern = re.compile(exclude_genes)
+    except re.error as error:
+        raise ValueError(
+            f"exclude_genes must be names or a regular expression, got {exclude_genes!r}: {error}"
+        ) from None
+    return np.array([pattern.search(str(gene)) is not None for gene in adata.var_names])
+
+
+def _align(adata: AnnData, given: np.ndarray, options: dict[str, Any]) -> dict[str, Any]:
+    """The options that go by gene, on the genes given."""
+    aligned: dict[str, Any] = {}
+    weights = options.get("gene_weights")
+    if isinstance(weights, str):
+        if weights not in adata.var:
+            raise KeyError(f"gene_weights {weights!r} is not in adata.var; columns: {listing(list(adata.var))}")
+        weights = adata.var[weights].to_numpy()
+    if weights is not None:
+        aligned["gene_weights"] = _of_given("gene_weights", weights, given)
+    if isinstance(options.get("init"), tuple | list) and len(options["init"]) == 2:
+        H, W = options["init"]
+        aligned["init"] = (H, _of_given("init W0", W, given))
+    return aligned
+
+
+def _of_given(name: str, rows: Any, given: np.ndarray) -> np.ndarray:
+    array = np.asarray(rows)
+    if array.ndim == 0 or len(array) != len(given):
+        raise ValueError(f"{name} must have {len(given)} rows (the genes of adata), got shape {array.shape}")
+    return array[given]
+
+
+def _check_logged(X: Any) -> str:
+    """The kind of the values; a warning unless they look logged."""
+    values = kind_of_values(X)
+    if values != "log":
+        looks = "raw counts" if values == "counts" else "linear values"
+        message = f"the values look like {looks}, and logged ones are expected: run gs.pp.prepare first, or pass layer="
+        warnings.warn(message, UserWarning, stacklevel=3)
+    return values
+
+
+def _warn_duplicates(model: SSNMF) -> None:
+    """Warn of programs that add up to one; a penalty keeps programs on cells of their own, alike as these may be."""
+    pairs = near_duplicates(model.components_.T) if model.orthogonality == 0 else []
+    if pairs:
+        named = ", ".join(f"{a} and {b} ({cosine:.2f})" for a, b, cosine in pairs)
+        message = (
+            f"programs have nearly the same genes (cosine above {DUPLICATE_COSINE}): {named};"
+            " ask for fewer programs, or for orthogonality"
+        )
+        warnings.warn(message, UserWarning, stacklevel=3)

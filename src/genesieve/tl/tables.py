@@ -1,0 +1,289 @@
+"""Reading a fit: leading genes, biclusters, outliers and enriched gene sets, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from genesieve._anndata import check_unique_genes, gene_gram_of, own, usages_of
+from genesieve._checks import check_choice, check_integer, check_number
+from genesieve._keys import Keys
+from genesieve.genesets import MAX_SIZE, MIN_SIZE, Enrichment, GeneSets, over_representation, read_gene_sets
+from genesieve.interpret import (
+    OUTLIER_RATIO,
+    OUTLIER_SEPARATION,
+    Z_THRESHOLD,
+    bicluster_genes,
+    find_outliers,
+    specificity,
+    z_scores,
+)
+from genesieve.tl._record import read_fit
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+N_TOP = 20
+
+
+def top_genes(adata: AnnData, n: int = N_TOP, *, key: str = "ssnmf") -> pd.DataFrame:
+    """The genes with the largest weights of every program.
+
+    Parameters
+    ----------
+    adata
+        Data with a fit, from `genesieve.tl.ssnmf`.
+    n
+        Genes of each program, at most.
+    key
+        Name of the fit.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a program and gene, largest weight first: ``program``, ``gene``, ``weight``, ``z``, the z-score of the
+        weight among the selected genes of the program, and ``specificity``, the program's share in the gene's weight
+        over all programs (with every program's gene vector at unit length). Also written to ``uns["ssnmf_top_genes"]``.
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> gs.tl.ssnmf(adata, 6, 200)
+    >>> list(gs.tl.top_genes(adata, 3))
+    ['program', 'gene', 'weight', 'z', 'specificity']
+    """
+    check_integer("n", n, 1)
+    weights = read_fit(adata, key).weights
+    ranked = np.argsort(-weights, axis=0, kind="stable")[:n]  # (n, rank)
+    chosen = np.zeros(weights.shape, dtype=bool)
+    np.put_along_axis(chosen, ranked, True, axis=0)
+    adata = own(adata)
+    table = _gene_table(adata, weights, chosen & (weights > 0))
+    adata.uns[Keys(key).top_genes] = table.copy()
+    return table
+
+
+def biclusters(adata: AnnData, *, threshold: float = Z_THRESHOLD, key: str = "ssnmf") -> pd.DataFrame:
+    """Genes and cells that belong together, one bicluster a program.
+
+    The genes of a bicluster have a z-score above the threshold: of their weight in the program, over the selected
+    genes, with the standard deviation over n - 1. Its cells are those that use the program most, as ``obs["ssnmf"]``
+    says.
+
+    Parameters
+    ----------
+    adata
+        Data with a fit, from `genesieve.tl.ssnmf`.
+    threshold
+        Z-score above which a gene belongs to a bicluster; the paper has 1.5 on Pollen and 1.2 on Camp1.
+    key
+        Name of the fit.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a program and gene, highest z-score first: ``program``, ``gene``, ``weight``, ``z``, ``specificity``.
+        Also written to ``uns["ssnmf_biclusters"]``. The numbers of genes and cells of every bicluster are written to
+        ``uns["ssnmf_bicluster_sizes"]``: ``program``, ``n_genes``, ``n_cells``.
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> gs.tl.ssnmf(adata, 6, 200)
+    >>> genes = gs.tl.biclusters(adata)
+    >>> int(adata.uns["ssnmf_bicluster_sizes"]["n_cells"].sum())
+    700
+    """
+    fit = read_fit(adata, key)
+    adata, keys = own(adata), Keys(key)
+    members = bicluster_genes(fit.weights, threshold=threshold)  # (genes, rank)
+    table = _gene_table(adata, fit.weights, members)
+    rank = members.shape[1]
+    adata.uns[keys.biclusters] = table.copy()
+    adata.uns[keys.bicluster_sizes] = pd.DataFrame(
+        {
+            "program": np.arange(rank).astype(str),
+            "n_genes": members.sum(axis=0),
+            "n_cells": np.bincount(fit.labels, minlength=rank),
+        }
+    )
+    return table
+
+
+def _gene_table(adata: AnnData, W: np.ndarray, members: np.ndarray) -> pd.DataFrame:
+    """One row for every member (genes, rank), by program and falling weight."""
+    programs, genes = np.nonzero(members.T)
+    order = np.lexsort((-W[genes, programs], programs))
+    programs, genes = programs[order], genes[order]
+    return pd.DataFrame(
+        {
+            "program": programs.astype(str),
+            "gene": adata.var_names[genes].astype(str).to_numpy(),
+            "weight": W[genes, programs].astype(np.float64),
+            "z": z_scores(W)[genes, programs],
+            "specificity": specificity(W)[genes, programs],
+        }
+    )
+
+
+def outliers(
+    adata: AnnData,
+    *,
+    max_ratio: float = OUTLIER_RATIO,
+    min_separation: float = OUTLIER_SEPARATION,
+    key: str = "ssnmf",
+) -> pd.DataFrame:
+    """Find cells that use no program much (the paper's Fig. 5).
+
+    A cell's usage is the length of its fitted expression. Where every cell uses one program, as in an orthogonal fit,
+    that is its largest coefficient, by which the paper sorts cells; unlike it, a cell that shares its usage between two
+    programs is not taken for an outlier. The logarithms of the usages are cut in two where the groups differ most. The
+    low group are outliers if it holds less than half of the cells, has at most ``max_ratio`` of the high group's usage
+    (geometric means), and the groups stand at least ``min_separation`` standard deviations apart. Otherwise there are
+    none. A cell without any usage is always one. On real data a small cell type with little expression can stand apart
+    in the same way: look at the flagged cells before dropping them.
+
+    On the paper's outlier data (`genesieve.datasets.synthetic_outliers`; rank 3, 90 genes, ``orthogonality="exact"``)
+    precision is 0.96 and recall 0.97 over seeds 0 to 9, and 0.94 and 0.99 over 100 seeds. On the set without outliers
+    (`genesieve.datasets.synthetic`) no cell is flagged in any of the 100.
+
+    Parameters
+    ----------
+    adata
+        Data with usages, from `genesieve.tl.ssnmf` or `genesieve.tl.project`.
+    max_ratio
+        Usage of outliers relative to that of the other cells, at most.
+    min_separation
+        Distance of the groups' means in standard deviations within the groups. Cutting a single Gaussian gives 2.65.
+    key
+        Name of the fit.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a cell: ``usage``, ``score`` (1 minus its ratio to the typical usage: 0 is typical, 1 is no usage at
+        all) and ``outlier``. The last two are also written to ``obs["ssnmf_outlier_score"]`` and
+        ``obs["ssnmf_outlier"]``, and the rule with what it found to ``uns["ssnmf_outlier_rule"]``.
+
+    Examples
+    --------
+    >>> import anndata as ad
+    >>> import genesieve as gs
+    >>> adata = ad.AnnData(gs.datasets.synthetic_outliers(random_state=2).X)
+    >>> gs.tl.ssnmf(adata, 3, 90, orthogonality="exact")
+    >>> int(gs.tl.outliers(adata)["outlier"].sum())
+    20
+    """
+    check_number("max_ratio", max_ratio)
+    check_number("min_separation", min_separation)
+    H, gene_gram = usages_of(adata, key), gene_gram_of(adata, key)
+    adata, keys = own(adata), Keys(key)
+    found = find_outliers(H, gene_gram, max_ratio=max_ratio, min_separation=min_separation)
+    adata.obs[keys.outlier] = found.flagged
+    adata.obs[keys.outlier_score] = found.score
+    adata.uns[keys.outlier_rule] = {
+        "max_ratio": float(max_ratio),
+        "min_separation": float(min_separation),
+        "ratio": found.ratio,
+        "separation": found.separation,
+        "typical": found.typical,
+    }
+    columns = {"usage": found.usage, "score": found.score, "outlier": found.flagged}
+    return pd.DataFrame(columns, index=adata.obs_names)
+
+
+def enrich(
+    adata: AnnData,
+    gene_sets: GeneSets | str | PathLike[str],
+    *,
+    genes: str = "biclusters",
+    background: Sequence[str] | None = None,
+    min_size: int = MIN_SIZE,
+    max_size: int | None = MAX_SIZE,
+    key: str = "ssnmf",
+) -> pd.DataFrame:
+    """Gene sets that are over-represented among the genes of every program (hypergeometric test).
+
+    Parameters
+    ----------
+    adata
+        Data with a fit, from `genesieve.tl.ssnmf`.
+    gene_sets
+        A GMT file, or a mapping of names to genes.
+    genes
+        ``"biclusters"`` or ``"top_genes"``: the lists to test. They are taken from `genesieve.tl.biclusters` or
+        `genesieve.tl.top_genes`, which are run with their defaults if they were not.
+    background
+        Genes that a list could have had; ``None`` takes the genes given to the model.
+    min_size, max_size
+        Sets with fewer or more genes within the background are not tested; ``max_size=None`` has no upper bound.
+    key
+        Name of the fit.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a program and set, smallest p-value first: ``program``, ``term``, ``overlap``, ``set_size``,
+        ``list_size``, ``background`` (sizes within the background), ``fold`` (overlap relative to chance), ``p_value``,
+        ``p_adjusted`` (Benjamini-Hochberg over all sets tested with a program, whether they overlap or not) and
+        ``genes``, the shared ones with ";" between. Also written to ``uns["ssnmf_enrichment"]``.
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> gs.tl.ssnmf(adata, 6, 200)
+    >>> sets = {"killing": ["GNLY", "NKG7", "GZMB", "PRF1", "CST7"], "platelets": ["PF4", "PPBP", "SDPR", "GNG11"]}
+    >>> table = gs.tl.enrich(adata, sets, min_size=3)
+    """
+    check_choice("genes", genes, ["biclusters", "top_genes"])
+    check_integer("min_size", min_size, 1)
+    if max_size is not None:
+        check_integer("max_size", max_size, min_size)
+    fit = read_fit(adata, key)
+    check_unique_genes(adata)
+    sets, adata, keys = read_gene_sets(gene_sets), own(adata), Keys(key)
+    lists = _gene_lists(adata, genes, key, fit.weights.shape[1])
+    names = adata.var_names[fit.given].astype(str) if background is None else [str(gene) for gene in background]
+    table = _enrichment_table(over_representation(lists, sets, list(names), min_size=min_size, max_size=max_size))
+    adata.uns[keys.enrichment] = table.copy()
+    return table
+
+
+def _gene_lists(adata: AnnData, genes: str, key: str, rank: int) -> list[list[str]]:
+    """The genes of every program."""
+    keys = Keys(key)
+    makers: dict[str, tuple[str, Callable[..., pd.DataFrame]]] = {
+        "biclusters": (keys.biclusters, biclusters),
+        "top_genes": (keys.top_genes, top_genes),
+    }
+    slot, make = makers[genes]
+    table = adata.uns[slot] if slot in adata.uns else make(adata, key=key)
+    program = table["program"].astype(str)
+    return [table.loc[program == str(number), "gene"].astype(str).tolist() for number in range(rank)]
+
+
+def _enrichment_table(tests: Enrichment) -> pd.DataFrame:
+    n_lists, n_sets = tests.overlap.shape
+    table = pd.DataFrame(
+        {
+            "program": np.repeat(np.arange(n_lists), n_sets),
+            "term": np.tile(np.array(tests.sets, dtype=object), n_lists),
+            "overlap": tests.overlap.ravel(),
+            "set_size": np.tile(tests.set_sizes, n_lists),
+            "list_size": np.repeat(tests.list_sizes, n_sets),
+            "background": tests.n_background,
+            "fold": tests.fold.ravel(),
+            "p_value": tests.p_value.ravel(),
+            "p_adjusted": tests.p_adjusted.ravel(),
+            "genes": [";".join(shared) for of_list in tests.shared for shared in of_list],
+        }
+    )
+    table = table.sort_values(["program", "p_value"], kind="stable", ignore_index=True)
+    return table.assign(program=table["program"].astype(str))

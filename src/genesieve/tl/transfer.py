@@ -1,0 +1,212 @@
+"""Taking programs elsewhere: to new cells, and to a small panel of genes."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from genesieve._anndata import check_unique_genes, find_genes, kind_of_values, listing, own, read_values
+from genesieve._checks import check_choice, check_integer
+from genesieve._keys import Keys
+from genesieve.core.objective import gram_of
+from genesieve.interpret import choose_panel, gene_model, score_cells, selected_genes, specificity
+from genesieve.metrics import nmi
+from genesieve.tl._record import Fit, read_fit, write_usages
+from genesieve.tl.fit import given_genes
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+logger = logging.getLogger(__name__)
+
+LIMITS = "the genes to include and the genes given"  # to the size of a panel
+
+
+def project(
+    adata: AnnData,
+    model: AnnData,
+    *,
+    key: str = "ssnmf",
+    key_added: str | None = None,
+    layer: str | None = None,
+    use_raw: bool = False,
+    missing: str = "error",
+    n_jobs: int | None = None,
+    copy: bool = False,
+) -> AnnData | None:
+    """Score new cells with the programs of a fit.
+
+    Genes are matched by name, and only the selected ones are needed. The new values must be prepared as those of the
+    fit were.
+
+    Parameters
+    ----------
+    adata
+        New cells.
+    model
+        An AnnData with a fit, from `genesieve.tl.ssnmf`.
+    key
+        Name of the fit in ``model``.
+    key_added
+        Name of the slots in ``adata``; ``None`` takes ``key``.
+    layer, use_raw
+        Which values of ``adata`` to read, as in `genesieve.tl.ssnmf`.
+    missing
+        What to do about selected genes that ``adata`` lacks: ``"error"``; ``"zero"``, they were measured and not seen
+        (say, dropped by a filter); ``"ignore"``, they were not measured: cells are scored by the other genes.
+    n_jobs
+        Threads; ``None`` or -1 uses every core there is.
+    copy
+        Return a copy with the result instead of working in place.
+
+    Returns
+    -------
+    AnnData or None
+        The copy with ``copy=True``. Sets ``obsm["X_ssnmf"]`` and ``obs["ssnmf"]``, and in ``uns["ssnmf"]`` what
+        `genesieve.tl.outliers` needs.
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> old, new = adata[:600].copy(), adata[600:].copy()
+    >>> gs.tl.ssnmf(old, 6, 200)
+    >>> gs.tl.project(new, old)
+    >>> new.obsm["X_ssnmf"].shape
+    (100, 6)
+    """
+    check_choice("missing", missing, ["error", "zero", "ignore"])
+    fit = read_fit(model, key, name="model")
+    adata = own(adata, copy=copy)
+    for name, data in (("model", model), ("adata", adata)):
+        check_unique_genes(data, name)
+    selected = selected_genes(fit.weights)
+    columns = adata.var_names.get_indexer(model.var_names[selected])  # -1: not there
+    seen = columns >= 0
+    _check_missing(adata, model.var_names[selected], seen, missing)
+    X = read_values(adata, layer=layer, use_raw=use_raw)
+    _check_same_kind(X, fit)
+    kept = seen if missing == "ignore" else np.ones(len(seen), dtype=bool)
+    H = score_cells(
+        X[:, columns[seen]],
+        fit.weights[selected][kept],
+        seen=seen[kept],
+        scale=fit.scale,
+        penalty=fit.penalty,
+        gene_weights=None if fit.gene_weights is None else fit.gene_weights[selected][kept],
+        n_jobs=n_jobs,
+    )
+    keys = Keys(key_added or key)
+    write_usages(adata, keys, H)
+    adata.uns[keys.fit] = {"method": "projection", "gene_gram": gram_of(fit.weights)}
+    return adata if copy else None
+
+
+def _check_missing(adata: AnnData, genes: pd.Index, seen: np.ndarray, missing: str) -> None:
+    if not seen.any():
+        raise ValueError(
+            f"adata must have the model's genes, got none of its {len(genes)} selected ones: the model has names like"
+            f" {listing(genes[:3])}, adata like {listing(adata.var_names[:3])}"
+        )
+    if seen.all():
+        return
+    lacking = (
+        f"adata lacks {np.count_nonzero(~seen)} of the model's {len(genes)} selected genes: {listing(genes[~seen])}"
+    )
+    if missing == "error":
+        raise ValueError(
+            f"{lacking}; pass missing='zero' if they were measured and not seen, missing='ignore' if not measured"
+        )
+    logger.info("%s; missing=%r", lacking, missing)
+
+
+def _check_same_kind(X: Any, fit: Fit) -> None:
+    values, fitted = kind_of_values(X), fit.params.get("values", "log")
+    if values != fitted:
+        message = f"the model was fitted to {fitted} values, the new ones look like {values}; prepare them alike"
+        warnings.warn(message, UserWarning, stacklevel=3)
+
+
+def panel(
+    adata: AnnData,
+    n_genes: int,
+    *,
+    include_genes: Sequence[str] | None = None,
+    exclude_genes: str | Sequence[str] | None = None,
+    key: str = "ssnmf",
+    n_jobs: int | None = None,
+) -> pd.DataFrame:
+    """Choose a targeted panel of genes that tells the programs apart, and say how well it keeps the clusters.
+
+    Genes are chosen one by one, each the one that adds most to what is known of a cell's usages, given its weights and
+    its noise in the fit (greedy D-optimal design). So the first k genes of a panel are the panel of size k. Cells are
+    then labelled by the panel's genes alone, as in an experiment that measures nothing else. A fit with ``n_genes`` of
+    that size would explain the most expression instead, and choose genes that all cells share.
+
+    Parameters
+    ----------
+    adata
+        Data with a fit, from `genesieve.tl.ssnmf`.
+    n_genes
+        Size of the panel.
+    include_genes, exclude_genes
+        Genes that must be or must not be in the panel, as in `genesieve.tl.ssnmf`; it chooses from all genes given to
+        the fit.
+    key
+        Name of the fit.
+    n_jobs
+        Threads; ``None`` or -1 uses every core there is.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a gene, in the order of choice: ``gene``, the ``program`` that it speaks for most, its ``weight`` there,
+        and ``specificity``, that program's share in the gene's weight. Also written to ``uns["ssnmf_panel"]``. How
+        well the panel keeps the clusters is in ``attrs`` of the table and in ``uns["ssnmf_panel_fit"]``: ``agreement``,
+        the share of cells with the same label as in the fit, and ``nmi`` of the two labellings.
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> gs.tl.ssnmf(adata, 6, 200)
+    >>> table = gs.tl.panel(adata, 30)
+    >>> table.attrs["agreement"] > 0.9
+    True
+    """
+    fit = read_fit(adata, key)
+    adata, keys = own(adata), Keys(key)
+    check_unique_genes(adata)
+    included = None if include_genes is None else find_genes(adata, include_genes, "include_genes")
+    given = given_genes(adata, fit.given, exclude_genes, included)
+    check_integer("n_genes", n_genes, 1 if included is None else int(included.sum()), int(given.sum()), why=LIMITS)
+    X = read_values(adata, layer=fit.params.get("layer"), use_raw=bool(fit.params.get("use_raw", False)))
+    X = X if given.all() else X[:, given]
+    W, noise = gene_model(X, fit.usages)
+    usage = np.sqrt(np.square(fit.usages, dtype=np.float64).mean(axis=0))
+    chosen = choose_panel(W, noise, usage, n_genes=n_genes, required=None if included is None else included[given])
+    H = score_cells(X[:, chosen], W[chosen], scale=fit.scale, penalty=fit.penalty, n_jobs=n_jobs)
+    labels = H.argmax(axis=1)
+    quality = {"agreement": float((labels == fit.labels).mean()), "nmi": nmi(fit.labels, labels)}
+    table = _panel_table(W, chosen, adata.var_names[given][chosen].astype(str).to_numpy())
+    adata.uns[keys.panel], adata.uns[keys.panel_fit] = table.copy(), dict(quality)
+    table.attrs.update(quality)
+    return table
+
+
+def _panel_table(W: np.ndarray, chosen: np.ndarray, genes: np.ndarray) -> pd.DataFrame:
+    shares = specificity(W)[chosen]
+    programs = shares.argmax(axis=1)
+    return pd.DataFrame(
+        {
+            "gene": genes,
+            "program": programs.astype(str),
+            "weight": W[chosen, programs],
+            "specificity": shares[np.arange(len(chosen)), programs],
+        }
+    )

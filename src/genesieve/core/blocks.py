@@ -130,8 +130,13 @@ class Blocks:
         if self._threads == 1 and len(spans) == 1:
             yield work(self._X, spans[0])
             return
-        with single_threaded_blas(), ThreadPoolExecutor(self._threads) as pool:
-            yield from pool.map(lambda rows: work(_cell_slice(self._X, rows), rows), spans)
+        with single_threaded_blas():
+            yield from self._pool.map(lambda rows: work(_cell_slice(self._X, rows), rows), spans)
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        """One pool for all sweeps, as starting threads takes milliseconds; they end with the blocks."""
+        return ThreadPoolExecutor(self._threads)
 
 
 def available_threads(n_jobs: int | None) -> int:

@@ -19,7 +19,7 @@ SPARSITIES = ("rows", "columns", "entries", None)
 STARTS = {"nmf": starts.nmf, "random": starts.random, "nndsvd": starts.nndsvd}
 
 # Relative decrease of the objective at which bcd stops on many cells.
-TOLERANCE = 1e-5
+TOLERANCE = 2e-5
 # Relative change of both factors at which the paper's solvers stop.
 PAPER_TOLERANCE = 1e-3
 # Alg. 4: the penalty's first value, its growth, the stages, and the error at which H counts as orthogonal.
@@ -49,19 +49,19 @@ class Model:
         run = Run(blocks, self._constraint(), self._penalty(), self.max_iter, self._tolerance(blocks), callback)
         if not isinstance(self.init, str):
             return self._solve(run, self.init)
-        if self.solver == "bcd" and self.init == "nmf" and blocks.shape[0] > starts.SAMPLE_CELLS:
-            return self._fit_many_cells(run, rng)
+        if self.solver == "bcd" and self.init == "nmf" and starts.is_large(blocks):
+            return self._fit_large(run, rng)
         return self._solve(run, STARTS[self.init](blocks, self.rank, rng))
 
-    def _fit_many_cells(self, run: Run, rng: np.random.Generator) -> Result:
-        """Place the programs on a sample of cells, then let all cells and genes have their say."""
-        part = starts.sample(run.blocks, rng, at_least_genes=self.n_genes or 1, required=self.required)
+    def _fit_large(self, run: Run, rng: np.random.Generator) -> Result:
+        """Place the programs on a sample of cells and genes, then let all of them have their say."""
+        genes = max(starts.SAMPLE_GENES, self.n_genes or 0, self.rank)
+        part = starts.sample(run.blocks, rng, n_genes=genes, required=self.required)
         iterations = min(self.max_iter, starts.SAMPLE_ITERATIONS)
         part_run = Run(part.blocks, self._constraint(part.genes), run.penalty, iterations, starts.SAMPLE_TOLERANCE)
         placed = self._solve(part_run, starts.nmf(part.blocks, self.rank, rng))
         run.penalty = placed.penalty
-        no_usages = np.zeros((run.blocks.shape[0], self.rank), run.blocks.dtype)
-        return bcd(run, Factors(no_usages, part.embed(placed.factors.W)))
+        return bcd(run, starts.without_usages(run.blocks, part.embed(placed.factors.W)))
 
     def _solve(self, run: Run, start: Factors) -> Result:
         solver: Solver = bcd

@@ -259,13 +259,12 @@ def test_gseapy_agrees():
     np.testing.assert_allclose([ours[name] for name in theirs.index], theirs.to_numpy(), rtol=1e-6)
 
 
-def test_thousands_of_sets_take_seconds():
-    import time
-
+def test_thousands_of_sets_at_once_are_as_one_by_one():
     rng = np.random.default_rng(0)
     genes = [f"g{i}" for i in range(15_000)]
     sets = {f"s{i}": [genes[j] for j in rng.integers(0, 15_000, 80)] for i in range(5_000)}
     lists = [[genes[j] for j in rng.integers(0, 15_000, 200)] for _ in range(20)]
-    began = time.perf_counter()
-    assert genesets.over_representation(lists, sets, genes).p_value.shape == (20, 5_000)
-    assert time.perf_counter() - began < 20  # about 2 s on a quiet core
+    together = genesets.over_representation(lists, sets, genes)
+    assert together.p_value.shape == (20, 5_000)
+    alone = genesets.over_representation([lists[7]], {"s123": sets["s123"]}, genes)
+    assert together.p_value[7, together.sets.index("s123")] == pytest.approx(alone.p_value[0, 0])

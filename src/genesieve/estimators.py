@@ -92,6 +92,9 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         iterations, passes over all of X, and whether the tolerance was met.
     reconstruction_err_ : float
         Frobenius norm of ``X - H @ components_``.
+    penalty_, gauge_scale_
+        What ``transform`` solves with: the penalty of the fit, and the factor that takes each program from the public
+        gauge to the solver's.
     """
 
     def __init__(
@@ -150,12 +153,12 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X, genes = self._read_new(X, selected_only)
-        W = self.components_[:, genes].T * self._scale  # (genes, rank), in the solver's gauge
+        W = self.components_[:, genes].T * self.gauge_scale_  # (genes, rank), in the solver's gauge
         weights = None if self._gene_weights is None else self._gene_weights[genes]
         if weights is not None:
             W = W * weights[:, None]
         blocks = Blocks(X, gene_weights=weights, n_jobs=self.n_jobs)
-        return blocks.usages(W, self._penalty.cell_step(gram_of(W))) * self._scale.astype(blocks.dtype)
+        return blocks.usages(W, self.penalty_.cell_step(gram_of(W))) * self.gauge_scale_.astype(blocks.dtype)
 
     def inverse_transform(self, X: np.ndarray) -> np.ndarray:
         """Expression (cells x genes) that usages ``X`` stand for."""
@@ -291,10 +294,10 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if self._gene_weights is not None:
             W = (W / self._gene_weights[:, None]).astype(W.dtype)
         norms = np.linalg.norm(W, axis=0) if self.gauge == "unit" else np.ones(W.shape[1])
-        self._scale = np.where(norms > 0, norms, 1.0).astype(W.dtype)
-        self._penalty = result.penalty
-        H = H * self._scale
-        self.components_ = np.ascontiguousarray((W / self._scale).T)
+        self.gauge_scale_ = np.where(norms > 0, norms, 1.0).astype(W.dtype)
+        self.penalty_ = result.penalty
+        H = H * self.gauge_scale_
+        self.components_ = np.ascontiguousarray((W / self.gauge_scale_).T)
         self.labels_ = H.argmax(axis=1)
         self.objective_, self.converged_ = result.objective, result.converged
         self.reconstruction_err_ = float(np.sqrt(result.squared_residual))

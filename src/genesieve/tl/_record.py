@@ -109,7 +109,7 @@ def _pack_params(model: SSNMF) -> dict[str, Any]:
     if not isinstance(params["random_state"], Integral):
         params["random_state"] = None
     written = {name: value for name, value in params.items() if value is not None}
-    return {**written, "gauge_scale": np.asarray(model._scale), "penalty": pack_penalty(model._penalty)}
+    return {**written, "gauge_scale": np.asarray(model.gauge_scale_), "penalty": pack_penalty(model.penalty_)}
 
 
 def _method(model: SSNMF) -> str:

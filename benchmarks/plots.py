@@ -9,6 +9,7 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
+from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
 from benchmarks.protocol import Curve
 from benchmarks.results import Results, curve, runs
@@ -54,6 +55,10 @@ def draw(records: dict[str, dict[str, Any]], path: Path, *, title: str) -> None:
         labelled.add(peer)
         axes.plot(*_above(course, best), color=colour, marker=marker, markersize=4, linewidth=1.2, label=label)
     axes.set(xscale="log", yscale="log", xlabel="seconds", ylabel="objective above the best found (%)", title=title)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_major_formatter(FormatStrFormatter("%g"))
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     figure.savefig(path, dpi=DPI)

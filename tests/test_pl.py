@@ -138,7 +138,8 @@ def test_draws_any_number_of_programs_without_warnings(name, rank, recwarn):
     recwarn.clear()
     ALL[name](adata)
     plt.gcf().canvas.draw()
-    assert [str(warning.message) for warning in recwarn] == []
+    ours = [str(warning.message) for warning in recwarn if "option is deprecated" not in str(warning.message)]
+    assert ours == []  # anndata sets options of pandas that the newest pandas calls out of date
 
 
 @pytest.mark.parametrize("name", ["biclusters", "enrichment", "loadings", "overlap", "usages"])

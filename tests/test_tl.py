@@ -13,7 +13,11 @@ import genesieve as gs
 from conftest import shared_file
 from genesieve import genesets, pp, tl
 
-pytestmark = pytest.mark.filterwarnings("error")
+pytestmark = [
+    pytest.mark.filterwarnings("error"),
+    # anndata sets options of pandas that the newest pandas calls out of date.
+    pytest.mark.filterwarnings("ignore:.*option is deprecated:DeprecationWarning"),
+]
 
 STORAGES = [np.asarray, sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array]
 TABLES = ["top_genes", "biclusters", "bicluster_sizes", "enrichment", "panel"]

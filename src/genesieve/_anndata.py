@@ -155,4 +155,5 @@ def listing(names: Sequence[object]) -> str:
 
 
 def _choices(what: str, slots: Any) -> str:
-    return f"; {what} there are: {listing(list(slots))}" if len(slots) else f"; there are no {what}"
+    names = [name for name in slots if name is not None]  # newer versions of anndata list X as a layer without a name
+    return f"; {what} there are: {listing(names)}" if names else f"; there are no {what}"

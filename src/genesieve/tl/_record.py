@@ -125,4 +125,6 @@ def _forget(adata: AnnData, keys: Keys) -> None:
     for name in keys.derived:
         adata.uns.pop(name, None)
     for frame, names in ((adata.obs, (keys.outlier, keys.outlier_score)), (adata.var, (keys.gene_weights,))):
-        frame.drop(columns=[name for name in names if name in frame], inplace=True)
+        for name in names:
+            if name in frame:
+                del frame[name]

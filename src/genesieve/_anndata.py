@@ -51,6 +51,8 @@ def read_values(adata: AnnData, *, layer: str | None = None, use_raw: bool = Fal
     smallest = stored.min() if stored.size else 0
     if np.isnan(smallest):
         raise ValueError(f"{place} must not have missing values, got NaN")
+    if not np.isfinite(stored.max(initial=0)):
+        raise ValueError(f"{place} must be finite, got infinity")
     if smallest < 0:
         raise ValueError(
             f"{place} must not be negative, got a minimum of {smallest:g}; scaled or centred values cannot be used,"
@@ -96,6 +98,12 @@ def kind_of_values(X: Any) -> str:
     totals = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
     equal = len(totals) > 1 and totals.std() <= EQUAL_TOTALS * totals.mean()
     return "linear" if equal or stored.max() > MAX_LOGGED else "log"
+
+
+def check_in_memory(adata: AnnData) -> None:
+    """Raise if the values are still in a file."""
+    if getattr(adata, "isbacked", False):
+        raise TypeError("adata must be in memory, got a backed one; call adata.to_memory() first")
 
 
 def check_unique_genes(adata: AnnData, name: str = "adata") -> None:

@@ -33,6 +33,8 @@ def read_gene_sets(gene_sets: GeneSets | str | PathLike[str]) -> dict[str, list[
     dict
         Names to genes; a gene that is repeated within a set counts once.
     """
+    if not isinstance(gene_sets, Mapping | str | PathLike):
+        raise TypeError(f"gene_sets must be a mapping or a GMT file, got {type(gene_sets).__name__}")
     sets = dict(gene_sets) if isinstance(gene_sets, Mapping) else _read_gmt(Path(gene_sets))
     if not sets:
         raise ValueError("gene_sets must have at least one set, got none")

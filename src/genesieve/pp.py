@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from genesieve._anndata import kind_of_values, own, read_values, stored_values
+from genesieve._anndata import check_in_memory, kind_of_values, own, read_values, stored_values
 from genesieve._checks import check_choice, check_integer, check_number
 from genesieve._keys import PREPARE
 
@@ -104,6 +104,7 @@ def prepare(
     check_choice("values", values, ["auto", *VALUES])
     check_choice("preset", preset, ["paper", None])
     _check_numbers(min_cells, target_sum, preset)
+    check_in_memory(adata)
     X = read_values(adata, layer=layer)
     seen = np.asarray((X > 0).sum(axis=0)).ravel()  # cells, of each gene
     recipe = _recipe(X, seen, values, min_cells, target_sum, preset)

@@ -9,13 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genesieve._anndata import check_unique_genes, find_genes, kind_of_values, listing, own, read_values
+from genesieve._anndata import (
+    check_in_memory,
+    check_unique_genes,
+    find_genes,
+    kind_of_values,
+    listing,
+    own,
+    read_values,
+)
 from genesieve.estimators import SSNMF
 from genesieve.interpret import DUPLICATE_COSINE, near_duplicates
 from genesieve.tl._record import write_fit
 
 if TYPE_CHECKING:
     from anndata import AnnData
+
+
+SHOWN_PAIRS = 5  # of programs that are alike, in a warning
 
 
 def ssnmf(
@@ -96,6 +107,7 @@ def ssnmf(
     >>> int(adata.var["ssnmf_selected"].sum())
     200
     """
+    check_in_memory(adata)
     adata = own(adata, copy=copy)
     check_unique_genes(adata)
     X = read_values(adata, layer=layer, use_raw=use_raw)
@@ -192,7 +204,8 @@ def _warn_duplicates(model: SSNMF) -> None:
     """Warn of programs that add up to one; a penalty keeps programs on cells of their own, alike as these may be."""
     pairs = near_duplicates(model.components_.T) if model.orthogonality == 0 else []
     if pairs:
-        named = ", ".join(f"{a} and {b} ({cosine:.2f})" for a, b, cosine in pairs)
+        named = ", ".join(f"{a} and {b} ({cosine:.2f})" for a, b, cosine in pairs[:SHOWN_PAIRS])
+        named += f" and {len(pairs) - SHOWN_PAIRS} more pairs" if len(pairs) > SHOWN_PAIRS else ""
         message = (
             f"programs have nearly the same genes (cosine above {DUPLICATE_COSINE}): {named};"
             " ask for fewer programs, or for orthogonality"

@@ -120,7 +120,8 @@ def _check_missing(adata: AnnData, genes: pd.Index, seen: np.ndarray, missing: s
     )
     if missing == "error":
         raise ValueError(
-            f"{lacking}; pass missing='zero' if they were measured and not seen, missing='ignore' if not measured"
+            f"{lacking}; if gs.pp.prepare dropped them, prepare with min_cells=0; pass missing='zero' if they were"
+            " measured and not seen, missing='ignore' if not measured"
         )
     logger.info("%s; missing=%r", lacking, missing)
 

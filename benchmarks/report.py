@@ -30,7 +30,7 @@ python -m benchmarks --fresh                   # everything anew
 python -m benchmarks --only atlas-20k          # one data set
 python -m benchmarks --only atlas-20k/rcppml   # one peer on it
 python -m benchmarks --only measures/one_pass  # one measurement
-python -m benchmarks --quick --output /tmp/x   # tiny data, to see that it runs
+python -m benchmarks --quick --output quick    # tiny data, to see that it runs
 ```
 
 Records are kept in `benchmarks/results/`, one JSON a job. bmmc, kang and pollen are read from `../shared/data` beside

@@ -23,8 +23,7 @@ from genesieve._checks import (
 )
 from genesieve._random import as_generator
 from genesieve.core.blocks import Blocks
-from genesieve.core.model import SOLVERS, SPARSITIES, STARTS, Model
-from genesieve.core.objective import gram_of
+from genesieve.core.model import SOLVERS, SPARSITIES, STARTS, Model, score_cells
 from genesieve.core.solvers import Callback, Factors, Result
 
 STORAGE = ("csr", "csc")
@@ -153,12 +152,14 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X, genes = self._read_new(X, selected_only)
-        W = self.components_[:, genes].T * self.gauge_scale_  # (genes, rank), in the solver's gauge
-        weights = None if self._gene_weights is None else self._gene_weights[genes]
-        if weights is not None:
-            W = W * weights[:, None]
-        blocks = Blocks(X, gene_weights=weights, n_jobs=self.n_jobs)
-        return blocks.usages(W, self.penalty_.cell_step(gram_of(W))) * self.gauge_scale_.astype(blocks.dtype)
+        return score_cells(
+            X,
+            self.components_[:, genes].T,
+            scale=self.gauge_scale_,
+            penalty=self.penalty_,
+            gene_weights=None if self._gene_weights is None else self._gene_weights[genes],
+            n_jobs=self.n_jobs,
+        )
 
     def inverse_transform(self, X: np.ndarray) -> np.ndarray:
         """Expression (cells x genes) that usages ``X`` stand for."""

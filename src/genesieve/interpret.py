@@ -1,4 +1,4 @@
-"""What programs mean, on plain arrays: z-scores, biclusters, outliers, near duplicates, scores of new cells."""
+"""What programs mean, on plain arrays: z-scores, biclusters, panels, outliers and near duplicates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
 
-from genesieve.core.blocks import Blocks
 from genesieve.core.constraints import row_gains
 from genesieve.core.nnls import nnls
 from genesieve.core.objective import Orthogonal, Overlap, Penalty, RelativeOverlap, gram_of
@@ -173,29 +172,6 @@ def _spread_within(values: np.ndarray, low: np.ndarray) -> float:
     """Pooled standard deviation of the two groups; 0 where there is none to speak of."""
     squares = sum(((group - group.mean()) ** 2).sum() for group in (values[low], values[~low]))
     return float(np.sqrt(squares / max(len(values) - 2, 1)))
-
-
-def score_cells(
-    X: Any,
-    W: np.ndarray,
-    *,
-    scale: np.ndarray,
-    penalty: Penalty,
-    seen: np.ndarray | None = None,
-    gene_weights: np.ndarray | None = None,
-    n_jobs: int | None = None,
-) -> np.ndarray:
-    """Usages (cells, rank) of cells X, as the fitted model would have them.
-
-    ``scale`` takes a program from the public gauge to the solver's. The columns of X are the genes of ``W`` that are
-    ``seen``, by default all; the cells count as zero on the others.
-    """
-    columns = np.ones(len(W), dtype=bool) if seen is None else seen
-    W = W * scale
-    if gene_weights is not None:
-        W, gene_weights = W * gene_weights[:, None], gene_weights[columns]
-    blocks = Blocks(X, gene_weights=gene_weights, n_jobs=n_jobs)
-    return blocks.usages(W[columns], penalty.cell_step(gram_of(W))) * scale.astype(blocks.dtype)
 
 
 def pack_penalty(penalty: Any) -> dict[str, str | float]:

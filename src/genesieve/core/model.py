@@ -1,17 +1,18 @@
-"""A model: what is fitted and how. Puts constraint, penalty, start and solver together, and fits them to blocks."""
+"""A model: what is fitted and how. Puts constraint, penalty, start and solver together, fits them and scores cells."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from genesieve.core import init as starts
 from genesieve.core.blocks import Blocks
 from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
-from genesieve.core.objective import Orthogonal, Overlap, Penalty, RelativeOverlap
+from genesieve.core.objective import Orthogonal, Overlap, Penalty, RelativeOverlap, gram_of
 from genesieve.core.solvers import Callback, Factors, Result, Run, Solver, bcd, continuation, mapalm, palm
 
 SOLVERS: dict[str, Callable[..., Result]] = {"bcd": bcd, "mapalm": mapalm, "palm": palm}
@@ -95,5 +96,28 @@ class Model:
             return ColumnSparse(self.n_genes)
         if self.sparsity == "entries":
             return EntrySparse(self.n_genes * self.rank)
-        partly = genes is not None and self.required is not None
-        return RowSparse(self.n_genes, self.required[genes] if partly else self.required)  # type: ignore[index]
+        required = self.required if self.required is None or genes is None else self.required[genes]
+        return RowSparse(self.n_genes, required)
+
+
+def score_cells(
+    X: Any,
+    W: np.ndarray,
+    *,
+    scale: np.ndarray,
+    penalty: Penalty,
+    seen: np.ndarray | None = None,
+    gene_weights: np.ndarray | None = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Usages (cells, rank) of cells X, as the fitted model would have them.
+
+    ``scale`` takes a program from the public gauge to the solver's. The columns of X are the genes of ``W`` that are
+    ``seen``, by default all; the cells count as zero on the others.
+    """
+    columns = np.ones(len(W), dtype=bool) if seen is None else seen
+    W = W * scale
+    if gene_weights is not None:
+        W, gene_weights = W * gene_weights[:, None], gene_weights[columns]
+    blocks = Blocks(X, gene_weights=gene_weights, n_jobs=n_jobs)
+    return blocks.usages(W[columns], penalty.cell_step(gram_of(W))) * scale.astype(blocks.dtype)

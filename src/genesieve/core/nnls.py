@@ -44,11 +44,7 @@ def _solve_rows(gram, cross, solution, tol, max_sweeps):  # type: ignore[no-unty
     for i in range(rows):
         for a in range(rank):
             x[a] = solution[i, a]
-            gradient[a] = -cross[i, a]
-        for b in range(rank):
-            if x[b] != 0.0:
-                for a in range(rank):
-                    gradient[a] += x[b] * gram[b, a]
+        _gradient(gram, cross[i], x, gradient)
         for sweep in range(1, max_sweeps + 1):
             settled = _sweep(gram, x, gradient, tol)
             if settled:
@@ -57,6 +53,17 @@ def _solve_rows(gram, cross, solution, tol, max_sweeps):  # type: ignore[no-unty
                 break
         for a in range(rank):
             solution[i, a] = x[a]
+
+
+@njit(nogil=True, cache=True)
+def _gradient(gram, cross, x, gradient):  # type: ignore[no-untyped-def]
+    """Write ``x gram - cross`` to ``gradient``."""
+    for a in range(x.size):
+        gradient[a] = -cross[a]
+    for b in range(x.size):
+        if x[b] != 0.0:
+            for a in range(x.size):
+                gradient[a] += x[b] * gram[b, a]
 
 
 @njit(nogil=True, cache=True)
@@ -82,7 +89,6 @@ def _finish(gram, cross, x, gradient, support, factor, trial):  # type: ignore[n
 
     Every move is towards the minimum of a convex face, so the row's objective never rises.
     """
-    size = -1
     feasible = False
     while not feasible:
         size = _positive(x, support)
@@ -90,12 +96,7 @@ def _finish(gram, cross, x, gradient, support, factor, trial):  # type: ignore[n
             break
         _substitute(factor, cross, support, size, trial)
         feasible = _move_towards(trial, support, size, x)
-    for a in range(x.size):
-        gradient[a] = -cross[a]
-    for b in range(x.size):
-        if x[b] != 0.0:
-            for a in range(x.size):
-                gradient[a] += x[b] * gram[b, a]
+    _gradient(gram, cross, x, gradient)
     minimum = feasible
     for a in range(x.size):
         # Off the support a negative gradient, beyond rounding, means that the coordinate wants to enter.

@@ -13,8 +13,9 @@ import pandas as pd
 from genesieve._anndata import check_unique_genes, find_genes, kind_of_values, listing, own, read_values
 from genesieve._checks import check_choice, check_integer
 from genesieve._keys import Keys
+from genesieve.core.model import score_cells
 from genesieve.core.objective import gram_of
-from genesieve.interpret import choose_panel, gene_model, score_cells, selected_genes, specificity
+from genesieve.interpret import choose_panel, gene_model, selected_genes, specificity
 from genesieve.metrics import nmi
 from genesieve.tl._record import Fit, read_fit, write_usages
 from genesieve.tl.fit import given_genes

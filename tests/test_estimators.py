@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -189,6 +190,22 @@ def test_history_and_callback(data):
         np.linalg.norm(data - model.inverse_transform(model.transform(data))), rel=1e-6
     )
     assert model.converged_
+
+
+@pytest.mark.parametrize("options", [{}, {"solver": "mapalm"}, {"orthogonality": "exact"}, {"n_restarts": 3}])
+def test_a_callback_can_end_the_fit_early(data, options):
+    seen = []
+
+    def enough(progress):
+        seen.append(progress.objective)
+        return len(seen) == 2
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)  # the user knows that it was cut short
+        model = fit(data, callback=enough, tol=0.0, **options)
+    assert len(seen) == model.n_iter_ == 2
+    assert not model.converged_
+    assert model.objective_ == seen[-1]
 
 
 def test_max_iter_warns(data):

@@ -30,6 +30,11 @@ class Keys:
         return self.key
 
     @property
+    def confidence(self) -> str:
+        """``obs``: how sure a cell's label is, 0 to 1."""
+        return f"{self.key}_confidence"
+
+    @property
     def selected(self) -> str:
         """``var``: genes that carry a weight."""
         return f"{self.key}_selected"

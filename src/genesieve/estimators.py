@@ -76,7 +76,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_jobs
         Threads; ``None`` or -1 uses every core there is.
     callback
-        Called after every iteration with a ``Progress`` (iteration, objective, passes, seconds).
+        Called after every iteration with a ``Progress`` (iteration, objective, passes, seconds). If it returns
+        ``True``, the fit ends there with what it has.
     random_state
         Seed, ``numpy.random.Generator`` or ``RandomState``.
 
@@ -259,7 +260,11 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         model = self._model(X.shape, X.dtype)
         blocks = Blocks(X, gene_weights=self._gene_weights, n_jobs=self.n_jobs)
         generators = as_generator(self.random_state).spawn(self.n_restarts)
-        results = (model.fit(blocks, rng, self.callback) for rng in generators)
+        results: list[Result] = []
+        for rng in generators:
+            results.append(model.fit(blocks, rng, self.callback))
+            if results[-1].stopped:
+                break
         return self._publish(min(results, key=lambda result: result.objective))
 
     def _model(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Model:
@@ -307,11 +312,11 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             name: np.array([getattr(step, name) for step in result.history])
             for name in ("objective", "seconds", "passes")
         }
-        self._warn()
+        self._warn(result.stopped)
         return H
 
-    def _warn(self) -> None:
-        if not self.converged_:
+    def _warn(self, stopped: bool) -> None:
+        if not self.converged_ and not stopped:
             message = f"SSNMF stopped at max_iter={self.max_iter} before it converged; raise max_iter or tol"
             warnings.warn(message, ConvergenceWarning, stacklevel=5)
         empty = np.count_nonzero(~self.components_.any(axis=1))

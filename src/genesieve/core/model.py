@@ -72,7 +72,7 @@ class Model:
             return solver(run, start)
         stages = [self._penalty(FIRST_PENALTY * PENALTY_GROWTH**stage) for stage in range(PENALTY_STAGES)]
         result = continuation(solver, run, start, stages, tol=ORTHOGONALITY_TOLERANCE)
-        if self.solver != "bcd":
+        if self.solver != "bcd" or run.stopped:
             return result
         return continuation(solver, run, result.factors, [Orthogonal()], tol=0.0)
 

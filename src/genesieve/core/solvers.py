@@ -41,7 +41,7 @@ class Progress:
     seconds: float
 
 
-Callback = Callable[[Progress], object]
+Callback = Callable[[Progress], object]  # True ends the run after this iteration
 Projection = Callable[[np.ndarray], np.ndarray]
 
 
@@ -54,6 +54,7 @@ class Result:
     squared_residual: float
     penalty: Penalty
     converged: bool
+    stopped: bool  # by the callback
     history: list[Progress]
 
 
@@ -81,6 +82,7 @@ class Run:
     tol: float
     callback: Callback | None = None
     history: list[Progress] = field(default_factory=list)
+    stopped: bool = False
     passes: int = 0
     began: float = field(default_factory=time.perf_counter)
 
@@ -101,17 +103,18 @@ class Run:
         """The decrease of the objective below which a run counts as converged."""
         return max(self.tol * state.objective, CANCELLATION * self.blocks.squared_norm)
 
-    def report(self, objective: float) -> None:
-        """Note the end of an iteration."""
+    def report(self, objective: float) -> bool:
+        """Note the end of an iteration; whether the callback wants it to be the last."""
         seconds = time.perf_counter() - self.began
         self.history.append(Progress(len(self.history) + 1, objective, self.passes, seconds))
         if self.callback is not None:
-            self.callback(self.history[-1])
+            self.stopped = self.callback(self.history[-1]) is True
+        return self.stopped
 
     def result(self, state: State, converged: bool) -> Result:
         """The finished run."""
         residual = 2.0 * max(self.residual(state.W, state.sweep), 0.0)  # the Gram form may cancel to below zero
-        return Result(state.factors, state.objective, residual, self.penalty, converged, self.history)
+        return Result(state.factors, state.objective, residual, self.penalty, converged, self.stopped, self.history)
 
 
 Solver = Callable[[Run, Factors], Result]
@@ -173,9 +176,8 @@ def _alternate(run: Run, start: Factors, *, accelerated: bool, line_search: bool
         if state is not None and weight > 0.0 and trial.objective > state.objective:
             trial = _proximal_pair(run, current, current.W, line_search)
         previous, current, state = current, trial.factors, trial
-        run.report(state.objective)
-        if relative_change(current, previous) < run.tol:
-            converged = True
+        converged = relative_change(current, previous) < run.tol
+        if run.report(state.objective) or converged:
             break
     assert state is not None, "max_iter is at least 1"
     return run.result(state, converged)
@@ -243,7 +245,8 @@ def bcd(run: Run, start: Factors) -> Result:
             converged = True
             break
         state, last = new, step
-        run.report(state.objective)
+        if run.report(state.objective):
+            break
     if not run.history:
         run.report(state.objective)
     return run.result(state, converged)
@@ -309,7 +312,7 @@ def continuation(solver: Solver, run: Run, start: Factors, penalties: Iterable[P
     for penalty in penalties:
         run.penalty = penalty
         result = solver(run, start if result is None else result.factors)
-        if orthogonality_error(gram_of(result.factors.H)) <= tol:
+        if run.stopped or orthogonality_error(gram_of(result.factors.H)) <= tol:
             break
     assert result is not None, "there is at least one penalty"
     return result

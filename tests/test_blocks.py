@@ -103,3 +103,11 @@ def test_never_dense():
     wide = RNG.random((n_genes, 2))
     sweep = Blocks(entries.tocsr()).sweep(wide, np.zeros((n_cells, 2)), Overlap().cell_step(gram_of(wide)))
     assert sweep.cross.shape == (n_genes, 2)
+
+
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_matrix, sparse.csc_array])
+def test_moments_are_those_of_numpy_whatever_the_weights(store):
+    X = np.random.default_rng(0).poisson(1.0, (70, 9)).astype(np.float32)
+    moments = Blocks(store(X), gene_weights=np.arange(1.0, 10.0)).moments()
+    np.testing.assert_allclose(moments.mean, X.mean(axis=0, dtype=np.float64), rtol=1e-12)
+    np.testing.assert_allclose(moments.variance, X.var(axis=0, dtype=np.float64), rtol=1e-9)

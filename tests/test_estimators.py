@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import genesieve as gs
 from genesieve.core import blocks as blocks_module
 from genesieve.core import init
+from genesieve.estimators import ORTHOGONALITY
 
 VARIANTS = [
     {},
@@ -179,6 +180,36 @@ def test_stronger_orthogonality_means_less_overlap(data):
 # ------------------------------------------------------------------------------------------------ manners
 
 
+def test_variation_weights_prefer_genes_that_vary_and_can_be_undone(data):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([data, np.full((len(data), 3), 50.0) + rng.random((len(data), 3))], axis=1)  # abundant and idle
+    chosen = {weights: fit(X, n_genes=20, gene_weights=weights) for weights in ("variation", None)}
+    assert chosen[None].get_support()[-3:].all()
+    assert not chosen["variation"].get_support()[-3:].any()
+    model = chosen["variation"]
+    usages = model.transform(X)
+    assert model.reconstruction_err_ == pytest.approx(np.linalg.norm(X - usages @ model.components_), rel=1e-6)
+    explicit = fit(X, n_genes=20, gene_weights=model.gene_weights_)
+    np.testing.assert_allclose(explicit.components_, model.components_)
+
+
+@pytest.mark.parametrize(
+    ("options", "orthogonality", "weighted"),
+    [
+        ({"n_genes": 20}, ORTHOGONALITY, True),
+        ({"n_genes": 20, "labels": "kmeans"}, 0.0, True),
+        ({"n_genes": None}, 0.0, False),  # plain NMF
+        ({"n_genes": 20, "sparsity": None}, 0.0, False),
+        ({"n_genes": 20, "solver": "palm"}, 0.0, False),  # the paper's model
+        ({"n_genes": 20, "orthogonality": 0.0, "gene_weights": None}, 0.0, False),
+    ],
+)
+def test_what_auto_stands_for(data, options, orthogonality, weighted):
+    model = gs.SSNMF(3, random_state=0, **options).fit(data)
+    assert model.orthogonality_ == orthogonality
+    assert (model.gene_weights_ is not None) == weighted
+
+
 def test_history_and_callback(data):
     seen = []
     model = fit(data, callback=seen.append)
@@ -313,14 +344,35 @@ BAD_PARAMETERS = [
     ({"init": (np.ones((6, 2)), np.ones((6, 2)))}, ValueError, r"init W0 must have shape \(5, 2\), got \(6, 2\)"),
     ({"init": (-np.ones((6, 2)), np.ones((5, 2)))}, ValueError, r"init H0 must be finite and non-negative, got .* -1"),
     ({"init": ("a", "b")}, TypeError, r"init H0 must be an array of numbers"),
-    ({"orthogonality": -1}, ValueError, r"orthogonality must be a finite number >= 0 or 'exact', got -1"),
-    ({"orthogonality": "strong"}, TypeError, r"orthogonality must be a finite number >= 0 or 'exact', got 'strong'"),
-    ({"orthogonality": None}, TypeError, r"orthogonality must be a finite number >= 0 or 'exact', got None"),
-    ({"orthogonality": np.nan}, ValueError, r"orthogonality must be a finite number >= 0 or 'exact', got nan"),
+    ({"orthogonality": -1}, ValueError, r"orthogonality must be a finite number >= 0 or 'exact' or 'auto', got -1"),
+    (
+        {"orthogonality": "strong"},
+        TypeError,
+        r"orthogonality must be a finite number >= 0 or 'exact' or 'auto', got 'strong'",
+    ),
+    ({"orthogonality": None}, TypeError, r"orthogonality must be a finite number >= 0 or 'exact' or 'auto', got None"),
+    (
+        {"orthogonality": np.nan},
+        ValueError,
+        r"orthogonality must be a finite number >= 0 or 'exact' or 'auto', got nan",
+    ),
     ({"max_iter": 0}, ValueError, r"max_iter must be at least 1, got 0"),
     ({"n_restarts": 0}, ValueError, r"n_restarts must be at least 1, got 0"),
     ({"tol": -1e-3}, ValueError, r"tol must be a finite number >= 0, got -0.001"),
-    ({"labels": "knn"}, ValueError, r"labels must be 'argmax', got 'knn'"),
+    (
+        {"labels": "leiden", "n_clusters": 0},
+        ValueError,
+        r"n_clusters must be between 1 and \d+ \(the cells given\), got 0",
+    ),
+    ({"labels": "leiden", "resolution": -1.0}, ValueError, r"resolution must be a finite number >= 0, got -1"),
+    (
+        {"labels": "leiden", "resolution": 1.0, "n_clusters": 2},
+        ValueError,
+        r"n_clusters must be None where a resolution",
+    ),
+    ({"resolution": 1.0}, ValueError, r"resolution must be None unless labels is 'leiden', got labels='argmax'"),
+    ({"gene_weights": "cv"}, ValueError, r"gene_weights must be 'variation' or 'auto', got 'cv'"),
+    ({"labels": "knn"}, ValueError, r"labels must be 'argmax' or 'kmeans' or 'leiden', got 'knn'"),
     ({"gauge": "l1"}, ValueError, r"gauge must be 'unit' or None, got 'l1'"),
     ({"n_jobs": 0}, ValueError, r"n_jobs must be at least 1, got 0"),
     (

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from genesieve import datasets, metrics, pl, pp, tl
+    from genesieve._report import report
     from genesieve.estimators import SSNMF
     from genesieve.kmeans import SparseKMeans
     from genesieve.methods import METHODS
 
 __version__ = _version("genesieve")
-__all__ = ["METHODS", "SSNMF", "SparseKMeans", "__version__", "datasets", "metrics", "pl", "pp", "tl"]
+__all__ = ["METHODS", "SSNMF", "SparseKMeans", "__version__", "datasets", "metrics", "pl", "pp", "report", "tl"]
 
 # Where each public name lives. They load when first used, so that `import genesieve` costs next to nothing.
 _HOMES = {
@@ -24,6 +25,7 @@ _HOMES = {
     "metrics": ("genesieve.metrics", None),
     "pl": ("genesieve.pl", None),
     "pp": ("genesieve.pp", None),
+    "report": ("genesieve._report", "report"),
     "tl": ("genesieve.tl", None),
 }
 

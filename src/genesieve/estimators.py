@@ -25,9 +25,16 @@ from genesieve._random import as_generator
 from genesieve.core.blocks import Blocks
 from genesieve.core.model import SOLVERS, SPARSITIES, STARTS, Model, score_cells
 from genesieve.core.solvers import Callback, Factors, Result
+from genesieve.core.weights import variation_weights
+from genesieve.labels import RULES, label_cells
 
 STORAGE = ("csr", "csc")
 DTYPES = [np.float64, np.float32]
+WEIGHTINGS = ("variation", "auto")
+
+# What orthogonality="auto" takes with a budget of genes: enough that a program shared by all cells, which would be the
+# largest of most, is not worth having. Labels agree with known types as well from 0.03 to 0.2 (docs/quality.md).
+ORTHOGONALITY = 0.05
 
 
 class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -49,7 +56,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         How strongly programs are kept from sharing cells. ``0.0``: not at all. A number: a fixed penalty; with
         ``"bcd"`` it has no scale (to a cell, any two programs look more alike by that cosine, 1 makes the assignment
         hard), with ``"palm"`` and ``"mapalm"`` it is the paper's rho. ``"exact"``: a growing penalty, and with
-        ``"bcd"`` at last exactly one program a cell.
+        ``"bcd"`` at last exactly one program a cell. ``"auto"``: 0.05 where ``"bcd"`` keeps a budget of genes and
+        labels are programs, else 0.
     solver
         ``"bcd"``, exact blocks with the exact choice of genes; ``"mapalm"`` or ``"palm"``, the paper's algorithms.
     init
@@ -63,12 +71,19 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_restarts
         Fits from different starts, of which the one with the lowest objective is kept.
     labels
-        How cells are labelled: ``"argmax"``, by their most used program.
+        How cells are labelled: ``"argmax"``, by their most used program; ``"kmeans"`` or ``"leiden"``, by clusters of
+        their usages, the latter on a graph of neighbours.
+    n_clusters
+        Clusters of ``"kmeans"`` and ``"leiden"``; ``None``: as many as programs.
+    resolution
+        Resolution of ``"leiden"``, instead of a number of clusters.
     gauge
         ``"unit"`` gives every program's gene vector unit length, so that usages carry the scale of the data; ``None``
         leaves the factors as the solver ended.
     gene_weights
-        A positive weight for each gene in the fit; ``components_`` stays on the scale of the data.
+        A positive weight for each gene in the fit; ``components_`` stays on the scale of the data. ``"variation"``:
+        the gene's coefficient of variation, so that the budget goes to genes that vary, not to abundant ones.
+        ``"auto"``: that where ``"bcd"`` keeps a budget of genes, else ``None``, all alike.
     required_genes
         Mask or indices of genes that are sure of a place in the budget (``sparsity="rows"``).
     line_search
@@ -86,15 +101,23 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     components_ : (n_components, n_features) array
         Gene weights of every program.
     labels_ : (n_samples,) array
-        The program that each cell uses most.
+        The program that each cell uses most, or its cluster.
+    confidence_ : (n_samples,) array
+        How sure each label is, 0 to 1: the share by which a cell's largest usage exceeds the second (``"argmax"``), by
+        which the second nearest centre is further away (``"kmeans"``), or of its neighbours with its label
+        (``"leiden"``).
+    cluster_centers_ : (n_clusters, n_components) array or None
+        Mean usages of the clusters, each cell's at unit length.
     objective_, history_, n_iter_, n_passes_, converged_
         The objective that the solver lowered, its course (objective, seconds and passes after every iteration),
         iterations, passes over all of X, and whether the tolerance was met.
     reconstruction_err_ : float
         Frobenius norm of ``X - H @ components_``.
-    penalty_, gauge_scale_
-        What ``transform`` solves with: the penalty of the fit, and the factor that takes each program from the public
-        gauge to the solver's.
+    penalty_, gauge_scale_, gene_weights_
+        What ``transform`` solves with: the penalty of the fit, the factor that takes each program from the public
+        gauge to the solver's, and the weight of every gene or ``None``.
+    orthogonality_ : float or "exact"
+        The penalty that ``"auto"`` stood for.
     """
 
     def __init__(
@@ -103,15 +126,17 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         *,
         n_genes: int | None = None,
         sparsity: str | None = "rows",
-        orthogonality: float | str = 0.0,
+        orthogonality: float | str = "auto",
         solver: str = "bcd",
         init: str | tuple[np.ndarray, np.ndarray] = "nmf",
         max_iter: int = 200,
         tol: float | None = None,
         n_restarts: int = 1,
         labels: str = "argmax",
+        n_clusters: int | None = None,
+        resolution: float | None = None,
         gauge: str | None = "unit",
-        gene_weights: np.ndarray | None = None,
+        gene_weights: np.ndarray | str | None = "auto",
         required_genes: np.ndarray | None = None,
         line_search: bool = False,
         n_jobs: int | None = None,
@@ -128,6 +153,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.tol = tol
         self.n_restarts = n_restarts
         self.labels = labels
+        self.n_clusters = n_clusters
+        self.resolution = resolution
         self.gauge = gauge
         self.gene_weights = gene_weights
         self.required_genes = required_genes
@@ -158,7 +185,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self.components_[:, genes].T,
             scale=self.gauge_scale_,
             penalty=self.penalty_,
-            gene_weights=None if self._gene_weights is None else self._gene_weights[genes],
+            gene_weights=None if self.gene_weights_ is None else self.gene_weights_[genes],
             n_jobs=self.n_jobs,
         )
 
@@ -197,10 +224,12 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             check_integer("n_genes", self.n_genes, 1, n_genes, why="the genes given")
         check_choice("sparsity", self.sparsity, SPARSITIES)
         check_choice("solver", self.solver, list(SOLVERS))
-        if not (isinstance(self.orthogonality, str) and self.orthogonality == "exact"):
-            check_number("orthogonality", self.orthogonality, or_else="'exact'")
-        check_choice("labels", self.labels, ["argmax"])
+        if not (isinstance(self.orthogonality, str) and self.orthogonality in ("exact", "auto")):
+            check_number("orthogonality", self.orthogonality, or_else="'exact' or 'auto'")
+        self._check_labels(n_cells)
         check_choice("gauge", self.gauge, ["unit", None])
+        if isinstance(self.gene_weights, str):
+            check_choice("gene_weights", self.gene_weights, WEIGHTINGS)
         check_integer("max_iter", self.max_iter, 1)
         check_integer("n_restarts", self.n_restarts, 1)
         if self.tol is not None:
@@ -209,6 +238,17 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             check_integer("n_jobs", self.n_jobs, 1)
         if isinstance(self.init, str):
             check_choice("init", self.init, list(STARTS))
+
+    def _check_labels(self, n_cells: int) -> None:
+        check_choice("labels", self.labels, RULES)
+        if self.n_clusters is not None:
+            if self.resolution is not None:
+                raise ValueError(f"n_clusters must be None where a resolution is given, got {self.n_clusters!r}")
+            check_integer("n_clusters", self.n_clusters, 1, n_cells, why="the cells given")
+        if self.resolution is not None:
+            if self.labels != "leiden":
+                raise ValueError(f"resolution must be None unless labels is 'leiden', got labels={self.labels!r}")
+            check_number("resolution", self.resolution)
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Cells x genes as scikit-learn reads it, with all genes of the fit."""
@@ -254,18 +294,35 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _fit(self, X: Any) -> np.ndarray:
         X = self._read(X, reset=True)
         self._check_parameters(X.shape)
-        self._gene_weights = self.gene_weights
-        if self.gene_weights is not None:
-            self._gene_weights = check_array("gene_weights", self.gene_weights, (X.shape[1],), positive=True)
+        blocks = Blocks(X, n_jobs=self.n_jobs)
+        self.orthogonality_, self.gene_weights_ = self._resolve(blocks)
+        if self.gene_weights_ is not None:
+            blocks = blocks.weighted(self.gene_weights_)
         model = self._model(X.shape, X.dtype)
-        blocks = Blocks(X, gene_weights=self._gene_weights, n_jobs=self.n_jobs)
-        generators = as_generator(self.random_state).spawn(self.n_restarts)
+        rng = as_generator(self.random_state)
+        generators = rng.spawn(self.n_restarts)
         results: list[Result] = []
         for rng in generators:
             results.append(model.fit(blocks, rng, self.callback))
             if results[-1].stopped:
                 break
-        return self._publish(min(results, key=lambda result: result.objective))
+        H = self._publish(min(results, key=lambda result: result.objective))
+        self._label(H, seed=int(rng.integers(2**31)))
+        return H
+
+    def _resolve(self, blocks: Blocks) -> tuple[float | str, np.ndarray | None]:
+        """The penalty and the gene weights that ``"auto"`` stands for."""
+        budget = self.solver == "bcd" and self.n_genes is not None and self.sparsity is not None
+        orthogonality, weights = self.orthogonality, self.gene_weights
+        if isinstance(orthogonality, str) and orthogonality == "auto":
+            orthogonality = ORTHOGONALITY if budget and self.labels == "argmax" else 0.0
+        if isinstance(weights, str) and weights == "auto":
+            weights = "variation" if budget else None
+        if isinstance(weights, str):
+            weights = variation_weights(*blocks.moments())
+        elif weights is not None:
+            weights = check_array("gene_weights", weights, (blocks.shape[1],), positive=True)
+        return orthogonality, weights
 
     def _model(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Model:
         """The parameters in the core's terms."""
@@ -273,7 +330,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             rank=self.n_components,
             n_genes=self.n_genes,
             sparsity=self.sparsity,
-            orthogonality=self.orthogonality,
+            orthogonality=self.orthogonality_,
             solver=self.solver,
             init=self.init if isinstance(self.init, str) else self._read_start(shape, dtype),
             max_iter=self.max_iter,
@@ -290,21 +347,20 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             check_array(f"init {name}", factor, (size, self.n_components))
             for name, factor, size in zip(("H0", "W0"), self.init, shape, strict=True)
         )
-        if self._gene_weights is not None:
-            W = W * self._gene_weights[:, None]
+        if self.gene_weights_ is not None:
+            W = W * self.gene_weights_[:, None]
         return Factors(H.astype(dtype), W.astype(dtype))
 
     def _publish(self, result: Result) -> np.ndarray:
         """Set the fitted attributes from a solver's result, in the public gauge; the usages."""
         H, W = result.factors
-        if self._gene_weights is not None:
-            W = (W / self._gene_weights[:, None]).astype(W.dtype)
+        if self.gene_weights_ is not None:
+            W = (W / self.gene_weights_[:, None]).astype(W.dtype)
         norms = np.linalg.norm(W, axis=0) if self.gauge == "unit" else np.ones(W.shape[1])
         self.gauge_scale_ = np.where(norms > 0, norms, 1.0).astype(W.dtype)
         self.penalty_ = result.penalty
         H = H * self.gauge_scale_
         self.components_ = np.ascontiguousarray((W / self.gauge_scale_).T)
-        self.labels_ = H.argmax(axis=1)
         self.objective_, self.converged_ = result.objective, result.converged
         self.reconstruction_err_ = float(np.sqrt(result.squared_residual))
         self.n_iter_, self.n_passes_ = len(result.history), result.history[-1].passes
@@ -314,6 +370,10 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         }
         self._warn(result.stopped)
         return H
+
+    def _label(self, H: np.ndarray, seed: int) -> None:
+        found = label_cells(H, self.labels, n_clusters=self.n_clusters, resolution=self.resolution, seed=seed)
+        self.labels_, self.confidence_, self.cluster_centers_ = found
 
     def _warn(self, stopped: bool) -> None:
         if not self.converged_ and not stopped:

@@ -28,7 +28,8 @@ VALUES = ("counts", "linear", "log")
 # markers of every type that is rarer than 30 %. Keeping a gene too many costs little, as the budget sorts it out.
 PAPER_SHARE = 0.3
 UMI_SHARE = 0.05
-# Linear values (TPM, RPKM) of cells that show at least this share of the genes are taken for full-length data.
+# Counts and linear values (TPM, RPKM) of cells that show at least this share of the genes are taken for full-length
+# data; logged values may have lost their rare genes before.
 FULL_LENGTH_DENSITY = 0.2
 
 NEW_LAYER = "a new layer"
@@ -74,8 +75,9 @@ def prepare(
         or values above 30 are linear, others are logged.
     min_cells
         Keep genes seen in at least this share of the cells (a float up to 1) or number of cells (an integer).
-        ``None``: 0.3, the paper's, for linear values where the typical cell shows at least a fifth of the genes
-        (full-length data), and 0.05 otherwise: on UMI data 0.3 would drop the markers of every type rarer than that.
+        ``None``: 0.3, the paper's, for counts and linear values where the typical cell shows at least a fifth of the
+        genes (full-length data), and 0.05 otherwise: on UMI data 0.3 would drop the markers of every type rarer than
+        that.
     target_sum
         Depth to scale counts to; ``None`` takes the median over cells. It is set for counts only.
     preset
@@ -145,7 +147,7 @@ def _recipe(
     values = kind_of_values(X) if values == "auto" else values
     paper = preset == "paper"
     if min_cells is None:
-        full_length = values == "linear" and seen.sum() >= FULL_LENGTH_DENSITY * X.shape[0] * X.shape[1]
+        full_length = values != "log" and seen.sum() >= FULL_LENGTH_DENSITY * X.shape[0] * X.shape[1]
         min_cells = PAPER_SHARE if paper or full_length else UMI_SHARE
     if target_sum is not None and values != "counts":
         raise ValueError(f"target_sum must be None unless the values are counts, got {target_sum} for {values} values")

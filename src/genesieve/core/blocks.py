@@ -13,14 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
 from genesieve.core.constraints import largest
-from genesieve.core.objective import CellStep, gram_of
+from genesieve.core.objective import CellStep, gram_of, half_squared_residual
 
 # Stored values in a block, at most and at least: few enough that blocks balance over threads and their temporaries
 # stay in cache, enough to hide the cost of a task and of adding up its sums. Between the two, data is cut into some
@@ -39,6 +39,13 @@ class Sweep:
     H: np.ndarray  # (cells, rank)
     cross: np.ndarray  # X^T H, (genes, rank), double precision
     gram: np.ndarray  # H^T H, (rank, rank), double precision
+
+
+class Moments(NamedTuple):
+    """Mean and variance of every gene."""
+
+    mean: np.ndarray
+    variance: np.ndarray
 
 
 class Blocks:
@@ -60,7 +67,28 @@ class Blocks:
     @cached_property
     def squared_norm(self) -> float:
         """``||X||^2`` in double precision."""
-        return sum(self._map(lambda X, rows: self._sum_of_squares(X)))
+        return sum(self._map(lambda X, rows: self._block_squares(X)))
+
+    def weighted(self, gene_weights: np.ndarray) -> Blocks:
+        """The same cells under other gene weights; X is shared."""
+        return Blocks(self._X, gene_weights=gene_weights, n_jobs=self._n_jobs)
+
+    def moments(self) -> Moments:
+        """Mean and variance of every gene, gene weights aside."""
+        sums, squares = np.zeros(self.shape[1]), np.zeros(self.shape[1])
+        for block_sums, block_squares in self._map(lambda X, rows: _gene_sums(X)):
+            sums += block_sums
+            squares += block_squares
+        mean = sums / self.shape[0]
+        return Moments(mean, np.maximum(squares / self.shape[0] - mean**2, 0.0))
+
+    def squared_residual(self, W: np.ndarray, sweep: Sweep) -> float:
+        """``||X - H W^T||^2`` at the H of the sweep, both X and W in the units of X: gene weights aside."""
+        if self._weights is None:
+            return 2.0 * half_squared_residual(self.squared_norm, W, sweep.cross, sweep.gram)
+        weights = self._weights[:, None]
+        norm = sum(self._map(lambda X, rows: _sum_of_squares(X.data if sparse.issparse(X) else X)))
+        return 2.0 * half_squared_residual(norm, W / weights, sweep.cross / weights, sweep.gram)
 
     def sweep(self, W: np.ndarray, H: np.ndarray, step: CellStep) -> Sweep:
         """One pass: for each block ``H_b = step(H_b, X_b W)``, and the sums ``X^T H`` and ``H^T H``."""
@@ -112,12 +140,11 @@ class Blocks:
     def _weigh(self, matrix: np.ndarray) -> np.ndarray:
         return matrix if self._weights is None else matrix * self._weights[:, None]
 
-    def _sum_of_squares(self, X: Any) -> float:
+    def _block_squares(self, X: Any) -> float:
         values = X.data if sparse.issparse(X) else X
         if self._weights is not None:
             values = values * (self._weights[X.indices] if sparse.issparse(X) else self._weights)
-        values = values.astype(np.float64, copy=False)
-        return float(np.vdot(values, values))
+        return _sum_of_squares(values)
 
     def _cell_squares(self, X: Any) -> np.ndarray:
         """Sum of squares of each cell, in double precision."""
@@ -166,6 +193,19 @@ def _block_edges(X: Any) -> np.ndarray:
     size = min(BLOCK_VALUES, max(SMALL_BLOCK_VALUES, values / BLOCKS_OF_SMALL_DATA))
     n_blocks = int(np.clip(round(values / size), 1, max(n_cells, 1)))
     return np.linspace(0, n_cells, n_blocks + 1).astype(np.int64)
+
+
+def _sum_of_squares(values: np.ndarray) -> float:
+    values = values.astype(np.float64, copy=False)
+    return float(np.vdot(values, values))
+
+
+def _gene_sums(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of the values and of their squares of every gene, in double precision."""
+    if not sparse.issparse(X):
+        return X.sum(axis=0, dtype=np.float64), np.einsum("ij,ij->j", X, X, dtype=np.float64)
+    values, n_genes = X.data.astype(np.float64), X.shape[1]
+    return np.bincount(X.indices, values, n_genes), np.bincount(X.indices, values**2, n_genes)
 
 
 def _solve_block(X: Any, W: np.ndarray, H: np.ndarray | None, step: CellStep) -> np.ndarray:

@@ -23,6 +23,10 @@ STARTS = {"nmf": starts.nmf, "random": starts.random, "nndsvd": starts.nndsvd}
 TOLERANCE = 2e-5
 # Relative change of both factors at which the paper's solvers stop.
 PAPER_TOLERANCE = 1e-3
+# On the way to a fixed penalty, shares of it: fits without one end much alike whatever the seed, and so do those that
+# set out from there, while a penalty from the first step on leads to minima far apart.
+WEAKER_PENALTIES = (0.0, 0.4)
+PENALISED_STARTS = 2
 # Alg. 4: the penalty's first value, its growth, the stages, and the error at which H counts as orthogonal.
 FIRST_PENALTY = 0.1
 PENALTY_GROWTH = 1.5
@@ -52,17 +56,32 @@ class Model:
             return self._solve(run, self.init)
         if self.solver == "bcd" and self.init == "nmf" and starts.is_large(blocks):
             return self._fit_large(run, rng)
-        return self._solve(run, STARTS[self.init](blocks, self.rank, rng))
+        return self._solve(run, self._start(blocks, run.constraint, rng))
 
     def _fit_large(self, run: Run, rng: np.random.Generator) -> Result:
         """Place the programs on a sample of cells and genes, then let all of them have their say."""
         genes = max(starts.SAMPLE_GENES, self.n_genes or 0, self.rank)
         part = starts.sample(run.blocks, rng, n_genes=genes, required=self.required)
         iterations = min(self.max_iter, starts.SAMPLE_ITERATIONS)
-        part_run = Run(part.blocks, self._constraint(part.genes), run.penalty, iterations, starts.SAMPLE_TOLERANCE)
-        placed = self._solve(part_run, starts.nmf(part.blocks, self.rank, rng))
+        constraint = self._constraint(part.genes)
+        part_run = Run(part.blocks, constraint, run.penalty, iterations, starts.SAMPLE_TOLERANCE)
+        placed = self._solve(part_run, self._start(part.blocks, constraint, rng))
         run.penalty = placed.penalty
         return bcd(run, starts.without_usages(run.blocks, part.embed(placed.factors.W)))
+
+    def _start(self, blocks: Blocks, constraint: Constraint, rng: np.random.Generator) -> Factors:
+        """The start by its name; for a fixed penalty from an NMF, the better of some that weaker ones led there."""
+        assert isinstance(self.init, str)
+        start = STARTS[self.init]
+        if self.solver != "bcd" or self.init != "nmf" or self.orthogonality in ("exact", 0.0):
+            return start(blocks, self.rank, rng)
+        led = (self._lead(blocks, constraint, start(blocks, self.rank, rng)) for _ in range(PENALISED_STARTS))
+        return min(led, key=lambda result: result.objective).factors
+
+    def _lead(self, blocks: Blocks, constraint: Constraint, start: Factors) -> Result:
+        penalties = [RelativeOverlap(share * float(self.orthogonality)) for share in WEAKER_PENALTIES]
+        run = Run(blocks, constraint, penalties[0], starts.SAMPLE_ITERATIONS, starts.SAMPLE_TOLERANCE)
+        return continuation(bcd, run, start, penalties, tol=0.0)
 
     def _solve(self, run: Run, start: Factors) -> Result:
         solver: Solver = bcd

@@ -113,7 +113,7 @@ class Run:
 
     def result(self, state: State, converged: bool) -> Result:
         """The finished run."""
-        residual = 2.0 * max(self.residual(state.W, state.sweep), 0.0)  # the Gram form may cancel to below zero
+        residual = max(self.blocks.squared_residual(state.W, state.sweep), 0.0)  # the Gram form may cancel below zero
         return Result(state.factors, state.objective, residual, self.penalty, converged, self.stopped, self.history)
 
 

@@ -1,4 +1,4 @@
-"""Gene weights of sparse k-means: how far each gene tells clusters apart, and the best weights under a penalty."""
+"""Gene weights: by variation, for a factorisation, and those of sparse k-means, by how a gene tells clusters apart."""
 
 from __future__ import annotations
 
@@ -12,6 +12,23 @@ from numpy.typing import ArrayLike, NDArray
 from genesieve.core.constraints import largest
 
 Vector = NDArray[np.float64]
+
+# Added to a gene's mean, as a share of the mean of all genes: keeps the noise of hardly seen genes small.
+MEAN_OFFSET = 0.1
+# Weights are at least this share of the largest, so that they can be undone: a gene that never varies gets it.
+LEAST_WEIGHT = 1e-3
+
+
+def variation_weights(mean: Vector, variance: Vector) -> Vector:
+    """The coefficient of variation of every gene, scaled to a largest of one.
+
+    A squared error sees the square of a gene's mean first, which every program shares; under these weights that share
+    is about the gene's variance. So a budget of genes goes to those that vary, not to those that are abundant.
+    """
+    if not mean.any():
+        return np.ones_like(mean)
+    weights = np.sqrt(variance) / (mean + MEAN_OFFSET * mean.mean())
+    return np.maximum(weights / weights.max(), LEAST_WEIGHT) if weights.any() else np.ones_like(mean)
 
 
 def dispersion(X: Any, labels: ArrayLike) -> Vector:

@@ -14,6 +14,7 @@ from genesieve._keys import Keys
 from genesieve.core.objective import Penalty, gram_of
 from genesieve.estimators import SSNMF
 from genesieve.interpret import pack_penalty, unpack_penalty
+from genesieve.labels import Labelling
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -30,7 +31,10 @@ PARAMETERS = (
     "tol",
     "n_restarts",
     "labels",
+    "n_clusters",
+    "resolution",
     "gauge",
+    "gene_weights",
     "line_search",
     "random_state",
 )
@@ -48,6 +52,7 @@ class Fit:
     penalty: Penalty
     given: np.ndarray  # mask of the genes that the model could choose from
     gene_weights: np.ndarray | None
+    centers: np.ndarray | None  # of the clusters (clusters, rank); None where labels are programs
 
     @property
     def labels(self) -> np.ndarray:
@@ -57,8 +62,8 @@ class Fit:
 
 def read_fit(adata: AnnData, key: str, *, name: str = "adata") -> Fit:
     """The fit under ``key``."""
-    keys, params = Keys(key), fit_of(adata, key, name=name)["params"]
-    columns = adata.var
+    keys, record = Keys(key), fit_of(adata, key, name=name)
+    columns, params, centers = adata.var, record["params"], record.get("cluster_centers")
     return Fit(
         params=params,
         usages=np.asarray(adata.obsm[keys.usages]),
@@ -67,6 +72,7 @@ def read_fit(adata: AnnData, key: str, *, name: str = "adata") -> Fit:
         penalty=unpack_penalty(params["penalty"]),
         given=columns[keys.given].to_numpy(dtype=bool) if keys.given in columns else np.ones(adata.n_vars, dtype=bool),
         gene_weights=columns[keys.gene_weights].to_numpy() if keys.gene_weights in columns else None,
+        centers=None if centers is None else np.asarray(centers),
     )
 
 
@@ -79,12 +85,14 @@ def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.n
     adata.varm[keys.weights] = weights
     adata.var[keys.selected] = (weights != 0).any(axis=1)
     adata.var[keys.given] = given
-    if model.gene_weights is not None:
+    if model.gene_weights_ is not None:
         gene_weights = np.zeros(adata.n_vars)
-        gene_weights[given] = model.gene_weights
+        gene_weights[given] = model.gene_weights_
         adata.var[keys.gene_weights] = gene_weights
-    write_usages(adata, keys, H)
+    write_usages(adata, keys, H, Labelling(model.labels_, model.confidence_, model.cluster_centers_))
+    clusters = {} if model.cluster_centers_ is None else {"cluster_centers": model.cluster_centers_}
     adata.uns[keys.fit] = {
+        **clusters,
         "params": {**_pack_params(model), **source},
         "objective": float(model.objective_),
         "history": {name: np.asarray(course) for name, course in model.history_.items()},
@@ -95,17 +103,20 @@ def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.n
     }
 
 
-def write_usages(adata: AnnData, keys: Keys, H: np.ndarray) -> None:
+def write_usages(adata: AnnData, keys: Keys, H: np.ndarray, found: Labelling) -> None:
     """Usages, and the labels that follow from them."""
-    programs = [str(program) for program in range(H.shape[1])]
+    n_labels = H.shape[1] if found.centers is None else len(found.centers)
     adata.obsm[keys.usages] = H
-    adata.obs[keys.labels] = pd.Categorical.from_codes(H.argmax(axis=1), categories=programs)
+    adata.obs[keys.labels] = pd.Categorical.from_codes(found.labels, categories=[str(i) for i in range(n_labels)])
+    adata.obs[keys.confidence] = found.confidence
 
 
 def _pack_params(model: SSNMF) -> dict[str, Any]:
     params = {name: getattr(model, name) for name in PARAMETERS}
     if not isinstance(params["init"], str):
         params["init"] = "given"
+    if not isinstance(params["gene_weights"], str):
+        params["gene_weights"] = "none" if params["gene_weights"] is None else "given"
     if not isinstance(params["random_state"], Integral):
         params["random_state"] = None
     written = {name: value for name, value in params.items() if value is not None}
@@ -115,9 +126,9 @@ def _pack_params(model: SSNMF) -> dict[str, Any]:
 def _method(model: SSNMF) -> str:
     """The model's name as the paper builds it: nmf, nmf_l20, onmf_l20, onmf_l20_rho and so on."""
     budget = BUDGETS[model.sparsity if model.n_genes is not None else None]
-    if model.orthogonality == "exact":
+    if model.orthogonality_ == "exact":
         return f"onmf{budget}"
-    return f"onmf{budget}_rho" if float(model.orthogonality) > 0 else f"nmf{budget}"
+    return f"onmf{budget}_rho" if float(model.orthogonality_) > 0 else f"nmf{budget}"
 
 
 def _forget(adata: AnnData, keys: Keys) -> None:

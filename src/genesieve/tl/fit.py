@@ -18,7 +18,7 @@ from genesieve._anndata import (
     own,
     read_values,
 )
-from genesieve.estimators import SSNMF
+from genesieve.estimators import SSNMF, WEIGHTINGS
 from genesieve.interpret import DUPLICATE_COSINE, near_duplicates
 from genesieve.tl._record import write_fit
 
@@ -73,9 +73,10 @@ def ssnmf(
     copy
         Return a copy with the result instead of working in place.
     **solver_options
-        Further options of `genesieve.SSNMF`, among them ``orthogonality``, ``sparsity``, ``solver`` and ``n_restarts``
-        (the fit with the lowest objective is kept). ``gene_weights`` and the second part of an ``init`` pair go by the
-        genes of ``adata``; ``gene_weights`` may also name a column of ``var``.
+        Further options of `genesieve.SSNMF`, among them ``labels`` (``"argmax"``, ``"kmeans"`` or ``"leiden"``),
+        ``orthogonality``, ``sparsity``, ``solver`` and ``n_restarts`` (the fit with the lowest objective is kept).
+        ``gene_weights`` and the second part of an ``init`` pair go by the genes of ``adata``; ``gene_weights`` may also
+        name a column of ``var``.
 
     Returns
     -------
@@ -87,7 +88,9 @@ def ssnmf(
         ``varm["ssnmf"]``
             Gene weights (genes x programs), zero for genes that were dropped.
         ``obs["ssnmf"]``
-            The program that each cell uses most: categorical, ``"0"``, ``"1"``, ...
+            The program that each cell uses most, or its cluster: categorical, ``"0"``, ``"1"``, ...
+        ``obs["ssnmf_confidence"]``
+            How sure the label is, 0 to 1 (see ``confidence_`` of `genesieve.SSNMF`).
         ``var["ssnmf_selected"]``, ``var["ssnmf_given"]``
             Genes that carry a weight, and genes that could have.
         ``uns["ssnmf"]``
@@ -171,11 +174,11 @@ def _align(adata: AnnData, given: np.ndarray, options: dict[str, Any]) -> dict[s
     """The options that go by gene, on the genes given."""
     aligned: dict[str, Any] = {}
     weights = options.get("gene_weights")
-    if isinstance(weights, str):
+    if isinstance(weights, str) and weights not in WEIGHTINGS:
         if weights not in adata.var:
             raise KeyError(f"gene_weights {weights!r} is not in adata.var; columns: {listing(list(adata.var))}")
         weights = adata.var[weights].to_numpy()
-    if weights is not None:
+    if weights is not None and not isinstance(weights, str):
         aligned["gene_weights"] = _of_given("gene_weights", weights, given)
     if isinstance(options.get("init"), tuple | list) and len(options["init"]) == 2:
         H, W = options["init"]
@@ -202,7 +205,7 @@ def _check_logged(X: Any) -> str:
 
 def _warn_duplicates(model: SSNMF) -> None:
     """Warn of programs that add up to one; a penalty keeps programs on cells of their own, alike as these may be."""
-    pairs = near_duplicates(model.components_.T) if model.orthogonality == 0 else []
+    pairs = near_duplicates(model.components_.T) if model.orthogonality_ == 0 else []
     if pairs:
         named = ", ".join(f"{a} and {b} ({cosine:.2f})" for a, b, cosine in pairs[:SHOWN_PAIRS])
         named += f" and {len(pairs) - SHOWN_PAIRS} more pairs" if len(pairs) > SHOWN_PAIRS else ""

@@ -16,6 +16,7 @@ from genesieve._keys import Keys
 from genesieve.core.model import score_cells
 from genesieve.core.objective import gram_of
 from genesieve.interpret import choose_panel, gene_model, selected_genes, specificity
+from genesieve.labels import label_cells, nearest
 from genesieve.metrics import nmi
 from genesieve.tl._record import Fit, read_fit, write_usages
 from genesieve.tl.fit import given_genes
@@ -68,7 +69,8 @@ def project(
     Returns
     -------
     AnnData or None
-        The copy with ``copy=True``. Sets ``obsm["X_ssnmf"]`` and ``obs["ssnmf"]``, and in ``uns["ssnmf"]`` what
+        The copy with ``copy=True``. Sets ``obsm["X_ssnmf"]``, ``obs["ssnmf"]`` (for a fit with cluster labels, the
+        cluster whose mean usages are most alike), ``obs["ssnmf_confidence"]``, and in ``uns["ssnmf"]`` what
         `genesieve.tl.outliers` needs.
 
     Examples
@@ -103,7 +105,7 @@ def project(
         n_jobs=n_jobs,
     )
     keys = Keys(key_added or key)
-    write_usages(adata, keys, H)
+    write_usages(adata, keys, H, label_cells(H, "argmax") if fit.centers is None else nearest(H, fit.centers))
     adata.uns[keys.fit] = {"method": "projection", "gene_gram": gram_of(fit.weights)}
     return adata if copy else None
 

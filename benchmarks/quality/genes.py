@@ -1,0 +1,120 @@
+"""The selection of genes judged: how much of the classes k genes keep, whoever selected them.
+
+A selector is given cells without labels. What it keeps is judged by (a) k-means in the principal components of the k
+genes and (b) a classifier by nearest centroid, cross-validated, on the k genes themselves. Nothing in them is tuned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.quality.protocol import Cells, Labelled
+
+COUNTS = (100, 250, 500, 1000, 2000)
+N_PCS = 30
+STARTS = 10  # single starts of k-means, over which NMI is averaged
+FOLDS = 3  # the rarest class of the sets has three cells
+
+Pick = Callable[[int], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Selector:
+    """Who selects: from cells, the number of clusters and a seed to a function that picks k genes."""
+
+    title: str
+    prepare: Callable[[Cells, int, int], Pick]
+
+
+def genesieve(cells: Cells, n_clusters: int, seed: int) -> Pick:
+    """A default fit for each budget."""
+    import genesieve as gs
+
+    return lambda k: gs.SSNMF(n_clusters, n_genes=k, random_state=seed).fit(cells.X).get_support(indices=True)
+
+
+def variable(cells: Cells, n_clusters: int, seed: int) -> Pick:
+    """Highly variable genes of logged data as scanpy finds them (flavour seurat, the default)."""
+    import scanpy as sc
+
+    def pick(k: int) -> np.ndarray:
+        adata = cells.adata()
+        sc.pp.highly_variable_genes(adata, n_top_genes=k)
+        return np.flatnonzero(adata.var["highly_variable"])
+
+    return pick
+
+
+def sparse_kmeans(cells: Cells, n_clusters: int, seed: int) -> Pick:
+    """The largest weights of sparse k-means (l1), as in sparcl.
+
+    Its weights are the soft-thresholded dispersion of its clusters. Their order is that of the dispersion, which goes
+    on where the weights are zero.
+    """
+    import genesieve as gs
+    from genesieve.kmeans import dispersion
+
+    model = gs.SparseKMeans(n_clusters, penalty="l1", random_state=seed).fit(cells.X)
+    order = np.argsort(-dispersion(cells.X, model.labels_), kind="stable")
+    return lambda k: order[:k]
+
+
+def everything(cells: Cells, n_clusters: int, seed: int) -> Pick:
+    """All genes, whatever the number asked for."""
+    return lambda k: np.arange(cells.X.shape[1])
+
+
+SELECTORS: dict[str, Selector] = {
+    "genes_genesieve": Selector("genesieve", genesieve),
+    "genes_variable": Selector("scanpy's variable genes", variable),
+    "genes_l1": Selector("sparse k-means weights (l1)", sparse_kmeans),
+    "genes_all": Selector("all genes", everything),
+}
+
+
+def judged(labelled: Labelled, selector: Selector, seed: int) -> list[dict[str, float]]:
+    """Scores at every count that leaves a choice."""
+    cells = labelled.cells
+    pick = selector.prepare(cells, labelled.n_classes, seed)
+    picked = {k: pick(k) for k in COUNTS if k < cells.X.shape[1]}
+    distinct = {tuple(chosen): chosen for chosen in picked.values()}  # all genes are the same at every count
+    scores = {key: judge(labelled, chosen, seed) for key, chosen in distinct.items()}
+    return [{"k": k, **scores[tuple(chosen)]} for k, chosen in picked.items()]
+
+
+def judge(labelled: Labelled, genes: np.ndarray, seed: int) -> dict[str, float]:
+    """What some genes keep of the classes."""
+    Z = labelled.cells.dense(genes)  # (cells, k)
+    return {
+        "n_genes": len(genes),
+        "nmi": clusters(Z, labelled.classes, seed),
+        "balanced_accuracy": classifier(Z, labelled.classes, seed),
+    }
+
+
+def clusters(Z: np.ndarray, classes: np.ndarray, seed: int) -> float:
+    """Mean NMI of k-means from several single starts, in principal components."""
+    from sklearn.cluster import KMeans
+    from sklearn.decomposition import PCA
+
+    from genesieve.metrics import nmi
+
+    n_pcs = min(N_PCS, *(size - 1 for size in Z.shape))
+    scores = PCA(n_pcs, random_state=seed).fit_transform(Z)  # (cells, components)
+    seeds = np.random.default_rng(seed).integers(2**31, size=STARTS)
+    starts = [KMeans(len(np.unique(classes)), n_init=1, random_state=int(start)).fit(scores) for start in seeds]
+    return float(np.mean([nmi(classes, start.labels_) for start in starts]))
+
+
+def classifier(Z: np.ndarray, classes: np.ndarray, seed: int) -> float:
+    """Balanced accuracy of the nearest centroid, cross-validated."""
+    from sklearn.metrics import balanced_accuracy_score
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.neighbors import NearestCentroid
+
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+    predicted = cross_val_predict(NearestCentroid(), Z, classes, cv=folds)
+    return float(balanced_accuracy_score(classes, predicted))

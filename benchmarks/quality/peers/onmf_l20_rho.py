@@ -1,0 +1,16 @@
+"""The paper's ONMF_l20 with a fixed penalty: maPALM from an NMF start, argmax of the raw usages."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.quality.peers import ours
+from benchmarks.quality.protocol import Cells
+
+TITLE = "ONMF_l20 fixed rho (paper)"
+GROUP = "peer"
+missing, versions = ours.missing, ours.versions
+
+
+def cluster(data: Cells, n_clusters: int, seed: int) -> np.ndarray:
+    return ours.published("onmf_l20_rho", data, n_clusters, seed)

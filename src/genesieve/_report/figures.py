@@ -1,0 +1,101 @@
+"""Still pictures: what shows without JavaScript and in print."""
+
+from __future__ import annotations
+
+import warnings
+from base64 import b64encode
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from genesieve import pl
+from genesieve._keys import Keys
+from genesieve._report.layout import Layout
+from genesieve._report.source import Grouping, Source
+from genesieve.pl._parts import legend_below, legend_rows
+from genesieve.pl._style import PAGE, QUIET, SMALL
+
+DPI = 130  # sharp enough in print, small enough for a page
+ROW = 0.16  # inches a program
+KEY = "genesieve report"  # of the scratch object: a name that no column of known types has
+
+
+def still_pictures(source: Source, shown: np.ndarray, layout: Layout) -> dict[str, str]:
+    """Data addresses of the pictures: the cell map, and heat maps of usages and gene weights."""
+    scratch, rows = _scratch(source), max(1.0, ROW * len(source.programs))
+    color = None if source.known is None else source.known.title
+    legend = 0.0 if source.known is None else 0.5 + 0.16 * legend_rows(source.known.names, PAGE - 1.5)[0]
+    return {
+        "map": _draw(PAGE, 5.0, lambda ax: _cell_map(ax, source.clusters, shown, layout)),
+        "usages": _draw(PAGE, rows + 0.6 + legend, lambda ax: pl.usages(scratch, key=KEY, color=color, ax=ax)),
+        "loadings": _draw(PAGE, rows + 1.1, lambda ax: pl.loadings(scratch, key=KEY, ax=ax)),
+    }
+
+
+def course(fit: dict[str, Any], width: float, height: float) -> dict[str, Any] | None:
+    """The objective's course as the points of a line within a box, with what its axes say."""
+    objective = np.asarray(fit.get("history", {}).get("objective", ()), dtype=float)
+    if len(objective) < 2 or not np.isfinite(objective).all():
+        return None
+    passes = np.asarray(fit["history"].get("passes", np.arange(1, len(objective) + 1)), dtype=float)
+    span = [(values.min(), max(np.ptp(values), np.finfo(float).tiny)) for values in (passes, objective)]
+    x = (passes - span[0][0]) / span[0][1] * width
+    y = (1 - (objective - span[1][0]) / span[1][1]) * height
+    keep = np.unique(np.linspace(0, len(x) - 1, min(len(x), 300)).astype(int))
+    return {
+        "points": [(round(float(x[i]), 1), round(float(y[i]), 1)) for i in keep],
+        "first": float(objective.max()), "last": float(objective.min()),
+        "begin": float(passes.min()), "end": float(passes.max()),
+    }  # fmt: skip
+
+
+def _scratch(source: Source) -> AnnData:
+    """The programs in an object of their own, for the plots to read: names and colours are known to be sound there."""
+    keys = Keys(KEY)
+    names = list(dict.fromkeys(source.programs.names))
+    labels = np.array(source.programs.names, dtype=object)[source.programs.of_cell]
+    scratch = AnnData(
+        obs=pd.DataFrame(
+            {keys.labels: pd.Categorical(labels, categories=names)}, index=np.arange(len(labels)).astype(str)
+        ),
+        var=pd.DataFrame({keys.selected: np.ones(len(source.genes), dtype=bool)}, index=source.genes),
+        obsm={keys.usages: source.programs.usages},
+        varm={keys.weights: source.weights},
+        uns={keys.fit: {}, f"{KEY}_colors": source.programs.colors},
+    )
+    if source.known is not None:
+        codes = pd.Categorical.from_codes(source.known.of_cell, categories=source.known.names)
+        scratch.obs[source.known.title] = codes
+        scratch.uns[f"{source.known.title}_colors"] = source.known.colors
+    return scratch
+
+
+def _draw(width: float, height: float, paint: Callable[[Axes], object]) -> str:
+    """A picture as a data address, drawn without touching the user's figures."""
+    figure = Figure(figsize=(width, height), layout="constrained", dpi=DPI)
+    FigureCanvasAgg(figure)
+    buffer = BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of letters that the font lacks
+        paint(figure.subplots())
+        figure.savefig(buffer, format="png", dpi=DPI, facecolor="white", metadata={"Software": ""})
+    return "data:image/png;base64," + b64encode(buffer.getvalue()).decode()
+
+
+def _cell_map(ax: Axes, clusters: Grouping, shown: np.ndarray, layout: Layout) -> None:
+    colors = np.array([*clusters.colors, QUIET], dtype=object)
+    order = np.random.default_rng(0).permutation(len(shown))  # no group lies on top of another
+    places = layout.places[order]
+    size = float(np.clip(20_000 / len(shown), 1.0, 14.0))
+    ax.scatter(places[:, 0], places[:, 1], s=size, c=list(colors[clusters.of_cell[shown][order]]), linewidths=0)
+    ax.set_axis_off()
+    ax.set_aspect("equal", adjustable="datalim")
+    if len(clusters) <= 60:
+        legend_below(ax, clusters.names, clusters.colors, title=clusters.title, below=SMALL / 72)

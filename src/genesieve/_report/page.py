@@ -1,0 +1,176 @@
+"""Writing the report: gather, render, and put the file in place whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from base64 import b64encode
+from collections.abc import Mapping
+from hashlib import sha256
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from genesieve._anndata import check_anndata
+from genesieve._checks import check_integer
+from genesieve._report import content, words
+from genesieve._report.figures import course, still_pictures
+from genesieve._report.layout import choose_cells, place_cells
+from genesieve._report.payload import make_payload
+from genesieve._report.source import UNSURE, Source, read_source
+from genesieve.tl._record import PARAMETERS
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+SCRIPTS = ("base.js", "map.js", "heat.js", "tables.js", "start.js")
+PLOT = (440, 170)  # width and height of the convergence plot
+# Of the fit's parameters, what only means something to the program.
+INTERNAL = ("gauge_scale", "penalty", "gauge")
+
+
+def report(
+    adata: AnnData,
+    path: str | os.PathLike[str] = "report.html",
+    *,
+    key: str = "ssnmf",
+    known: str | None = None,
+    basis: str | None = None,
+    title: str | None = None,
+    run: Mapping[str, Any] | None = None,
+    max_cells: int = 20_000,
+) -> Path:
+    """Write what a fit found as one HTML page that needs no network.
+
+    The page has the programs with their cells, genes, gene sets and known types, how sure labels are, a map of the
+    cells, tables to sort and search, and heat maps to zoom into. Without JavaScript and in print it shows still
+    pictures and plain tables. What was not computed before (`genesieve.tl.enrich`, `genesieve.tl.outliers`) is left
+    out. The same input gives the same file, byte by byte.
+
+    Parameters
+    ----------
+    adata
+        Data with a fit, from `genesieve.tl.ssnmf`; it is not changed.
+    path
+        The file to write. It is replaced whole, or left as it was if anything fails.
+    key
+        Name of the fit.
+    known
+        Column of ``obs`` with known cell types, to compare with.
+    basis
+        Slot of ``obsm`` with the cell map's coordinates, say ``"X_umap"``. ``None`` takes a UMAP or t-SNE that is
+        there, and else computes a UMAP of the usages.
+    title
+        Title of the page.
+    run
+        What else to record of how the fit was made, say versions, times and a fingerprint of the data; may be nested.
+    max_cells
+        With more cells, so many are drawn, small clusters more densely, and the page says so. Numbers and tables are
+        always of all cells.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> gs.tl.ssnmf(adata, 6, 200)
+    >>> gs.report(adata, "report.html", known="cell_type")  # doctest: +SKIP
+    PosixPath('report.html')
+    """
+    check_anndata(adata)
+    check_integer("max_cells", max_cells, 1)
+    if run is not None and not isinstance(run, Mapping):
+        raise TypeError(f"run must be a dictionary or None, got {type(run).__name__}")
+    if not Path(path).parent.is_dir():
+        raise FileNotFoundError(f"the folder of path must exist, got {str(path)!r}")
+    source = read_source(adata, key, known)
+    shown = choose_cells(source.clusters.of_cell, source.programs.usages.max(axis=1), max_cells)
+    layout = place_cells(adata, source.programs.usages, shown, basis)
+    sets, n_sets = content.set_rows(source)
+    page = _render(
+        source,
+        title=title or f"Gene programs in {words.counted(len(source.cells), 'cell')}",
+        payload=make_payload(source, shown, layout, sets),
+        pictures=still_pictures(source, shown, layout),
+        layout=layout.title,
+        n_shown=len(shown),
+        sets=sets,
+        n_sets=n_sets,
+        run=words.facts(run or {}),
+    )
+    return _write_whole(Path(path), page)
+
+
+def _render(source: Source, **given: Any) -> str:
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters.update(
+        count=words.count, counted=words.counted, percent=words.percent, number=words.number, p=words.p_value
+    )
+    begin, script = _asset("theme.js"), "\n".join(_asset(name) for name in SCRIPTS)
+    script = f'(function () {{\n"use strict";\n{script}\n}})();\n'
+    cards = content.program_cards(source)
+    return environment.from_string(_asset("page.html.j2")).render(
+        given,
+        source=source,
+        cards=cards,
+        clusters=[] if source.same else content.cluster_cards(source),
+        mean_usages=[] if source.same else content.mean_usages(source),
+        headline=content.headline(source, cards),
+        agreement=content.agreement(source),
+        crossing=content.crossing(source),
+        gene_rows=content.gene_rows(source),
+        outliers=content.outlier_names(source),
+        course=course(source.fit, *PLOT),
+        plot=PLOT,
+        parameters=words.facts(_parameters(source.fit.get("params", {}))),
+        version=version("genesieve"),
+        unsure=UNSURE,
+        limits=content,
+        style=Markup(_asset("style.css")),
+        begin=Markup(begin),
+        script=Markup(script),
+        hashes=[_hash(begin), _hash(script)],
+    )
+
+
+def _parameters(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The fit's parameters in the order of the estimator's, which files do not keep."""
+    names = [*PARAMETERS, *sorted(set(params) - set(PARAMETERS))]
+    return {name: params[name] for name in names if name in params and name not in INTERNAL}
+
+
+def _asset(name: str) -> str:
+    return files("genesieve._report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _hash(script: str) -> str:
+    """By which the page's security policy knows its own scripts; no other script runs."""
+    return "sha256-" + b64encode(sha256(script.encode()).digest()).decode()
+
+
+def _write_whole(path: Path, text: str) -> Path:
+    """Write beside the file and move into place, so that no half-written page is ever seen."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
+            file.write(text)
+        os.chmod(name, 0o666 & ~_umask())  # mkstemp's files are for their owner only
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

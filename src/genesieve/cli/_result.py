@@ -1,0 +1,81 @@
+"""How a finished run is told: a table and where the report is, or JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from genesieve.cli._screen import LEFT, RIGHT, plain, print_json, table
+
+if TYPE_CHECKING:
+    from genesieve.workflow import Outcome
+
+SHOWN_GENES = 5
+SHOWN_TERMS = 3  # gene sets of each program
+ALPHA = 0.05
+
+
+def tell(outcome: Outcome, *, quiet: bool, as_json: bool) -> None:
+    """Print the outcome of a run."""
+    if as_json:
+        print_json(summary(outcome))
+    elif not quiet:
+        _programs(outcome)
+        for line in _lines(outcome):
+            print(plain(line))
+
+
+def summary(outcome: Outcome) -> dict[str, Any]:
+    """What --json prints."""
+    record, folder = outcome.record, outcome.folder
+    names = ("kind", "status", "fit", "scores", "timings", "notes")
+    report = folder / "report.html"
+    return {
+        "folder": str(folder),
+        "report": str(report) if report.exists() else None,
+        "files": sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()),
+        "cells": outcome.adata.n_obs,
+        **{name: record[name] for name in names if name in record},
+    }
+
+
+def _programs(outcome: Outcome) -> None:
+    from genesieve.workflow.outputs import programs_table
+
+    record, adata = outcome.record, outcome.adata
+    known = record["settings"]["labels"]
+    found = programs_table(adata, known=known)
+    headings = {"program": RIGHT, "cells": RIGHT, **({"mostly": LEFT} if known else {}), "top genes": LEFT}
+    rows: list[list[object]] = []
+    for row in found.itertuples():
+        mostly = [f"{row.mostly} ({row.purity:.0%})" if row.mostly else "-"] if known else []
+        rows.append([row.program, row.n_cells, *mostly, " ".join(row.top_genes.split(";")[:SHOWN_GENES])])
+    genes = f"{record['fit']['selected_genes']} of {adata.n_vars} genes"
+    table(f"{len(found)} programs on {genes}, {adata.n_obs} cells", headings, rows)
+
+
+def _lines(outcome: Outcome) -> list[str]:
+    scores = outcome.record["scores"]
+    lines = [agreement(scores)] if scores else []
+    if outcome.record["status"] != "complete":
+        lines.append("The fit was stopped early: these are its results so far.")
+    return [*lines, f"All files: {outcome.folder}", f"Report: {outcome.folder / 'report.html'}"]
+
+
+def agreement(scores: dict[str, float]) -> str:
+    """Scores against the known types, in words."""
+    numbers = f"NMI {scores['nmi']:.2f}, ARI {scores['ari']:.2f}, purity {scores['purity']:.2f}"
+    return f"Agreement with the known types of {scores['cells']} cells: {numbers}"
+
+
+def tell_enrichment(outcome: Outcome) -> None:
+    """Print the leading gene sets of every program."""
+    found = outcome.adata.uns["ssnmf_enrichment"]
+    best = found[found["p_adjusted"] < ALPHA].groupby("program", observed=True, sort=False).head(SHOWN_TERMS)
+    rows: list[list[object]] = [
+        [row.program, row.term, f"{row.overlap} of {row.set_size}", f"{row.p_adjusted:.1e}"]
+        for row in best.itertuples()
+    ]
+    headings = {"program": RIGHT, "gene set": LEFT, "genes": RIGHT, "adjusted p": RIGHT}
+    table(f"Gene sets with an adjusted p-value below {ALPHA:g}", headings, rows)
+    print(plain(f"All tests: {outcome.folder / 'enrichment.csv'}"))
+    print(plain(f"Report: {outcome.folder / 'report.html'}"))

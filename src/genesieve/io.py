@@ -1,0 +1,230 @@
+"""Reading expression data from the files that laboratories have."""
+
+from __future__ import annotations
+
+import gzip
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+__all__ = ["FileError", "RequestError", "read"]
+
+FORMATS = ".h5ad, .zarr, 10x .h5, a folder with matrix.mtx, .csv, .tsv or .txt (also .gz), .loom"
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+SHOWN_NAMES = 3  # names of rows and columns that a hint shows
+
+
+class RequestError(ValueError):
+    """What was asked for does not fit these data: the request has to change, not the data."""
+
+
+class FileError(ValueError):
+    """A file does not hold what it should."""
+
+
+def read(path: str | PathLike[str], *, cells_in: str | None = None) -> AnnData:
+    """Read cells x genes from h5ad, zarr, 10x h5, a 10x mtx folder, csv, tsv or loom, told apart by name and content.
+
+    Parameters
+    ----------
+    path
+        File or folder.
+    cells_in
+        ``"rows"`` or ``"columns"``: where a csv or tsv table has its cells. Tables need it, as both ways are common and
+        no look at the numbers tells them apart; other formats say it themselves.
+
+    Returns
+    -------
+    AnnData
+        In memory. Gene and cell names that repeat are told apart by a suffix in the 10x formats, where repeated
+        symbols are usual.
+
+    Raises
+    ------
+    FileNotFoundError, FileError
+        If there is nothing at ``path``, or not what its name says: unreadable, cut short, another format.
+    RequestError
+        If a table comes without ``cells_in``.
+    """
+    if cells_in not in ("rows", "columns", None):
+        raise RequestError(f"cells_in must be 'rows' or 'columns', got {cells_in!r}")
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"{path} must be a file or folder with expression data, got nothing there")
+    reader, expected = _reader(path)
+    with _one_clear_line(path, expected):
+        adata = reader(path, cells_in)
+    if 0 in adata.shape:
+        raise FileError(f"{path} must hold cells and genes, got {adata.n_obs} cells x {adata.n_vars} genes")
+    adata.obs_names, adata.var_names = adata.obs_names.astype(str), adata.var_names.astype(str)
+    return adata
+
+
+def _reader(path: Path) -> tuple[Callable[[Path, str | None], AnnData], str]:
+    """The function that reads ``path``, and what it expects there, for errors."""
+    if path.is_dir():
+        if any((path / mark).exists() for mark in (".zgroup", "zarr.json", ".zattrs")):
+            return _read_zarr, "an AnnData in zarr"
+        return _read_mtx_folder, "a zarr store, or a 10x folder with matrix.mtx, features.tsv and barcodes.tsv"
+    suffix = _suffix(path)
+    if suffix == ".h5ad":
+        return _read_h5ad, "an AnnData in HDF5 (h5ad)"
+    if suffix in (".h5", ".hdf5"):
+        return _read_h5, "a 10x matrix in HDF5"
+    if suffix in SEPARATORS:
+        return _read_table, "a table of numbers with names in its first row and column"
+    if suffix == ".loom":
+        return _read_loom, "a loom file"
+    if suffix == ".mtx":
+        raise RequestError(f"{path} is one file of three: give the folder that holds it, features.tsv and barcodes.tsv")
+    if suffix == ".zip" and zipfile.is_zipfile(path):
+        raise RequestError(f"{path} must be one of {FORMATS}; unzip it first")
+    raise RequestError(f"{path} must be one of {FORMATS}, got a name that ends in {path.suffix or 'nothing'!r}")
+
+
+def _suffix(path: Path) -> str:
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+@contextmanager
+def _one_clear_line(path: Path, expected: str) -> Iterator[None]:
+    """Whatever goes wrong inside a reader, as one line that names the file."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what libraries remark on a file's dialect is not for the caller
+            yield
+    except (FileError, RequestError, MemoryError):
+        raise
+    except PermissionError as error:
+        raise PermissionError(f"{path} must be readable, got {error.strerror or error}") from error
+    except Exception as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise FileError(f"{path} must be {expected}, and cannot be read as one: {said[:200]}") from error
+
+
+# ------------------------------------------------------------------------------------------------ one reader a format
+
+
+def _read_h5ad(path: Path, cells_in: str | None) -> AnnData:
+    from anndata import read_h5ad
+
+    _check_hdf5(path, "an AnnData in HDF5 (h5ad)")
+    return read_h5ad(path)
+
+
+def _read_zarr(path: Path, cells_in: str | None) -> AnnData:
+    from anndata.io import read_zarr
+
+    return read_zarr(path)
+
+
+def _read_h5(path: Path, cells_in: str | None) -> AnnData:
+    """A 10x matrix, or an AnnData under the shorter name."""
+    import h5py  # type: ignore[import-untyped]
+    import scanpy as sc
+
+    _check_hdf5(path, "a 10x matrix in HDF5")
+    with h5py.File(path) as file:
+        groups = list(file)
+    if {"X", "obs", "var"} <= set(groups):
+        return _read_h5ad(path, cells_in)
+    return _unique(sc.read_10x_h5(path, gex_only=True))
+
+
+def _check_hdf5(path: Path, expected: str) -> None:
+    import h5py
+
+    if not h5py.is_hdf5(path):
+        came = f"the first bytes {path.open('rb').read(8)!r}" if path.stat().st_size else "an empty file"
+        raise FileError(f"{path} must be {expected}, got {came}: another format, or cut short")
+
+
+def _read_loom(path: Path, cells_in: str | None) -> AnnData:
+    if find_spec("loompy") is None:
+        raise FileError(f"{path} is a loom file, which needs the package loompy: pip install loompy, or write h5ad")
+    from anndata.io import read_loom
+
+    return _unique(read_loom(path, validate=False))
+
+
+def _read_mtx_folder(path: Path, cells_in: str | None) -> AnnData:
+    """The three files of 10x, of any version, plain or gzipped, with or without a common prefix."""
+    from anndata import AnnData
+    from scipy.io import mmread
+
+    matrix = _only_file(path, "", ("matrix.mtx", "matrix.mtx.gz"))
+    prefix = matrix.name.removesuffix(".gz").removesuffix("matrix.mtx")
+    features = _lines(_only_file(path, prefix, ("features.tsv", "features.tsv.gz", "genes.tsv", "genes.tsv.gz")))
+    barcodes = _lines(_only_file(path, prefix, ("barcodes.tsv", "barcodes.tsv.gz")))
+    X = sparse.csr_matrix(mmread(matrix).T, dtype=np.float32)  # (cells, genes): the file has genes in rows
+    if X.shape != (len(barcodes), len(features)):
+        raise FileError(
+            f"{path} must hold files that fit together, got a matrix of {X.shape[1]} genes x {X.shape[0]} cells with"
+            f" {len(features)} features and {len(barcodes)} barcodes"
+        )
+    adata = AnnData(X)
+    adata.obs_names = [fields[0] for fields in barcodes]
+    adata.var_names = [fields[min(1, len(fields) - 1)] for fields in features]  # the symbol, or all there is
+    adata.var["gene_ids"] = [fields[0] for fields in features]
+    kinds = np.array([fields[2] if len(fields) > 2 else "Gene Expression" for fields in features])
+    return _unique(adata[:, kinds == "Gene Expression"].copy())
+
+
+def _only_file(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
+    """The one file of a folder that ends in one of the names, after the prefix."""
+    found = sorted(file for name in names for file in folder.glob(f"*{name}") if file.name.startswith(prefix))
+    if len(found) == 1:
+        return found[0]
+    came = " and ".join(file.name for file in found) if found else _listing(file.name for file in folder.iterdir())
+    raise FileError(f"{folder} must hold exactly one {' or '.join(names[::2])} (or .gz), got {came or 'no files'}")
+
+
+def _lines(path: Path) -> list[list[str]]:
+    opener: Any = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as file:
+        return [line.rstrip("\r\n").split("\t") for line in file if line.strip()]
+
+
+def _read_table(path: Path, cells_in: str | None) -> AnnData:
+    import pandas as pd
+    from anndata import AnnData
+
+    # Names stay as they are written: "007" is no number and "NA" is not missing. Blank values are found as words below.
+    table = pd.read_csv(
+        path, sep=SEPARATORS[_suffix(path)], index_col=0, converters={0: str}, keep_default_na=False, encoding="utf-8"
+    )
+    words = [str(name) for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
+    if words or not table.shape[1]:
+        came = f"other things in column {words[0]!r}" if words else "one column"
+        raise FileError(f"{path} must be a table of numbers with names in its first row and column, got {came}")
+    if cells_in is None:
+        raise RequestError(
+            f"{path} must come with cells_in, rows or columns: it has {len(table)} rows ({_listing(table.index)})"
+            f" and {table.shape[1]} columns ({_listing(table.columns)})"
+        )
+    table = table if cells_in == "rows" else table.T
+    X = sparse.csr_matrix(table.to_numpy(dtype=np.float64))
+    obs, var = (pd.DataFrame(index=names.astype(str)) for names in (table.index, table.columns))
+    return AnnData(X, obs=obs, var=var)
+
+
+def _unique(adata: AnnData) -> AnnData:
+    adata.var_names_make_unique()
+    adata.obs_names_make_unique()
+    return adata
+
+
+def _listing(names: Any) -> str:
+    shown = [str(name) for name in names]
+    return ", ".join(shown[:SHOWN_NAMES]) + (", ..." if len(shown) > SHOWN_NAMES else "")

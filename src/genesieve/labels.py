@@ -1,0 +1,158 @@
+"""Labels of cells from their usages, and how sure each of them is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+RULES = ("argmax", "kmeans", "leiden")
+
+# Nearest neighbours of a cell, scanpy's default, and the least share of them that joins two cells, Seurat's.
+NEIGHBOURS = 15
+LEAST_SHARED = 1 / 15
+# A number of clusters is reached from so many times more, joined by likeness: modularity alone would rather cut a
+# large cluster in two than set a small one apart.
+SPLIT = 2
+RESOLUTION_STEP = 1.35
+RESOLUTION_STEPS = 12
+LEIDEN_ITERATIONS = 5
+KMEANS_STARTS = 10
+
+
+class Labelling(NamedTuple):
+    """Labels with what they rest on."""
+
+    labels: np.ndarray  # (cells,)
+    confidence: np.ndarray  # (cells,), 0 to 1
+    centers: np.ndarray | None  # (clusters, rank), mean usages at unit length; None where labels are programs
+
+
+def label_cells(
+    H: np.ndarray, rule: str, *, n_clusters: int | None = None, resolution: float | None = None, seed: int = 0
+) -> Labelling:
+    """Label cells by usages H (cells, rank): the largest, or clusters of them by k-means or on a graph.
+
+    Clusters look at the direction of a cell's usages, not at their size. There are ``n_clusters`` of them, by default
+    as many as programs; on a graph a ``resolution`` may be given instead.
+    """
+    if rule == "argmax":
+        return Labelling(H.argmax(axis=1), margin(H), None)
+    U = directions(H)
+    n_clusters = min(n_clusters or H.shape[1], len(H))
+    if rule == "kmeans":
+        return _kmeans(U, n_clusters, seed)
+    return _leiden(U, n_clusters, resolution, seed)
+
+
+def nearest(H: np.ndarray, centers: np.ndarray) -> Labelling:
+    """Labels of further cells by the clusters of a fit: the centre of most similar direction."""
+    U, C = directions(H), directions(centers)
+    cosines = U @ C.T
+    return Labelling(cosines.argmax(axis=1), _confidence(1.0 - cosines), centers)
+
+
+def margin(H: np.ndarray) -> np.ndarray:
+    """By how much of itself a cell's largest usage exceeds the second."""
+    if H.shape[1] == 1:
+        return np.ones(len(H))
+    second, first = np.partition(H.astype(np.float64), -2, axis=1)[:, -2:].T
+    return 1.0 - np.divide(second, first, out=np.ones_like(first), where=first > 0)
+
+
+def directions(H: np.ndarray) -> np.ndarray:
+    """Rows at unit length; empty ones stay so."""
+    lengths = np.linalg.norm(H, axis=1, keepdims=True)
+    return np.divide(H, lengths, out=np.zeros_like(H), where=lengths > 0)
+
+
+def _confidence(distances: np.ndarray) -> np.ndarray:
+    """By how much of itself the distance (cells, clusters) to the second centre exceeds that to the first."""
+    if distances.shape[1] == 1:
+        return np.ones(len(distances))
+    first, second = np.partition(np.maximum(distances, 0.0), 1, axis=1)[:, :2].T
+    return 1.0 - np.divide(first, second, out=np.ones_like(first), where=second > 0)
+
+
+def _kmeans(U: np.ndarray, n_clusters: int, seed: int) -> Labelling:
+    from sklearn.cluster import KMeans
+
+    model = KMeans(n_clusters, n_init=KMEANS_STARTS, random_state=seed).fit(U)
+    return Labelling(model.labels_.astype(np.int64), _confidence(model.transform(U)), model.cluster_centers_)
+
+
+def _leiden(U: np.ndarray, n_clusters: int, resolution: float | None, seed: int) -> Labelling:
+    graph = _graph(U)
+    if resolution is not None:
+        labels = _communities(graph, resolution, seed)
+    else:
+        labels = _join(U, _split(graph, min(SPLIT * n_clusters, len(U)), seed), n_clusters)
+    labels = _by_size(labels)
+    same = labels[graph.row] == labels[graph.col]
+    own, total = (np.bincount(graph.row, weights, len(U)) for weights in (graph.data * same, graph.data))
+    confidence = np.divide(own, total, out=np.zeros(len(U)), where=total > 0)
+    return Labelling(labels, confidence, _centers(U, labels))
+
+
+def _graph(U: np.ndarray) -> sparse.coo_array:
+    """Cells (cells, cells) that share nearest neighbours, by the share of them in both lists."""
+    from sklearn.neighbors import kneighbors_graph
+
+    n_neighbours = min(NEIGHBOURS, len(U) - 1)
+    lists = sparse.csr_array(kneighbors_graph(U, n_neighbours) if n_neighbours else (len(U), len(U)))
+    lists = lists + sparse.eye_array(len(U), format="csr")  # a cell is its own neighbour
+    shared = sparse.coo_array(lists @ lists.T)
+    weights = shared.data / (2 * (n_neighbours + 1) - shared.data)
+    kept = (shared.row != shared.col) & (weights >= LEAST_SHARED)
+    return sparse.coo_array((weights[kept], (shared.row[kept], shared.col[kept])), shape=shared.shape)
+
+
+def _communities(graph: sparse.coo_array, resolution: float, seed: int) -> np.ndarray:
+    import anndata
+    import scanpy as sc
+
+    cells = anndata.AnnData(sparse.csr_matrix((graph.shape[0], 1), dtype=np.float32))
+    sc.tl.leiden(
+        cells,
+        resolution=resolution,
+        random_state=seed,
+        adjacency=sparse.csr_matrix(graph),
+        directed=False,
+        n_iterations=LEIDEN_ITERATIONS,
+        flavor="igraph",
+    )
+    return cells.obs["leiden"].cat.codes.to_numpy().astype(np.int64)
+
+
+def _split(graph: sparse.coo_array, n_clusters: int, seed: int) -> np.ndarray:
+    """At least so many clusters if a high resolution gives them."""
+    labels = _communities(graph, 1.0, seed)
+    for step in range(1, RESOLUTION_STEPS):
+        if labels.max() + 1 >= n_clusters:
+            break
+        labels = _communities(graph, RESOLUTION_STEP**step, seed)
+    return labels
+
+
+def _join(U: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Join clusters by the mean cosine between them until ``n_clusters`` are left."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    if labels.max() + 1 <= n_clusters:
+        return labels
+    C = directions(_centers(U, labels))
+    distances = np.maximum(1.0 - C @ C.T, 0.0)
+    tree = linkage(squareform(distances, checks=False), "average")
+    return fcluster(tree, n_clusters, "maxclust")[labels] - 1
+
+
+def _centers(U: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    return np.array([U[labels == cluster].mean(axis=0) for cluster in range(labels.max() + 1)])
+
+
+def _by_size(labels: np.ndarray) -> np.ndarray:
+    """The same clusters, the largest first."""
+    order = np.argsort(-np.bincount(labels), kind="stable")
+    return np.argsort(order, kind="stable")[labels]

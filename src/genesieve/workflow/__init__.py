@@ -1,0 +1,10 @@
+"""From a file to a folder: what the command line does, usable from Python."""
+
+from genesieve.workflow.fit import Outcome, repeated, run
+from genesieve.workflow.model import load_model, save_model
+from genesieve.workflow.settings import Settings
+from genesieve.workflow.stages import DEMO
+from genesieve.workflow.transfer import enrich, project
+from genesieve.workflow.watch import Watcher
+
+__all__ = ["DEMO", "Outcome", "Settings", "Watcher", "enrich", "load_model", "project", "repeated", "run", "save_model"]

@@ -1,0 +1,182 @@
+"""The run: from a file to a folder with everything in it."""
+
+from __future__ import annotations
+
+import shlex
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from genesieve import tl
+from genesieve._keys import PREPARE, Keys
+from genesieve.estimators import SSNMF
+from genesieve.io import FileError
+from genesieve.workflow.folder import read_record, staged, write_record
+from genesieve.workflow.outputs import KEY, write_outputs
+from genesieve.workflow.provenance import Log, file_fingerprint, versions
+from genesieve.workflow.settings import Settings
+from genesieve.workflow.stages import Given, Place, check_settings, interpret, prepare, score, take
+from genesieve.workflow.watch import Watcher
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished run: where it is, what run.json says, and the object."""
+
+    folder: Path
+    record: dict[str, Any]
+    adata: AnnData
+
+
+def run(
+    data: Place | AnnData,
+    out: Place,
+    settings: Settings | None = None,
+    *,
+    gene_sets: Place | None = None,
+    force: bool = False,
+    command: Sequence[str] = (),
+    watch: Watcher | None = None,
+    repeats: dict[str, Any] | None = None,
+    **options: Any,
+) -> Outcome:
+    """Read, prepare, factorise, interpret, and write a folder with tables, figures, report, model and run.json.
+
+    Parameters
+    ----------
+    data
+        A file or folder that `genesieve.io.read` reads, or an AnnData (worked on in place).
+    out
+        The folder to write: new, empty, or with ``force`` an earlier result.
+    settings
+        What to do; ``options`` set or change its fields by name.
+    gene_sets
+        A GMT file for the enrichment.
+    force
+        Replace an earlier result.
+    command
+        The command line, for run.json.
+    watch
+        Told about stages and iterations; it may end the fit.
+    repeats
+        The record of an earlier run that this one repeats; the data must have its fingerprint.
+
+    Returns
+    -------
+    Outcome
+        The folder, its record and the object.
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> from genesieve import workflow
+    >>> outcome = workflow.run(gs.datasets.demo(), "results", rank=8, genes=200)  # doctest: +SKIP
+    """
+    settings = replace(settings or Settings(), **options)
+    check_settings(settings)
+    watch, log = watch or Watcher(), Log()
+    with staged(Path(out), force=force) as stage, log.listening():
+        with watch.stage("read"), log.timed("read"):
+            given = take(data, settings)
+            if repeats is not None:
+                _check_same_data(given, repeats, moved=given.source.get("path") != repeats["data"].get("path"))
+        with watch.stage("prepare"), log.timed("prepare"):
+            prepare(given.adata, settings)
+        with watch.fit(_most_iterations(settings)) as callback, log.timed("fit"):
+            tl.ssnmf(given.adata, **settings.fit_keywords(), key_added=KEY, callback=callback)
+        with watch.stage("interpret"), log.timed("interpret"):
+            interpret(given.adata, gene_sets)
+            scores = score(given.adata, settings.labels)
+        record = _record(given, settings, gene_sets, scores, command, log, stopped=watch.stopped)
+        with watch.stage("write"), log.timed("write"):
+            write_outputs(given.adata, stage, known=settings.labels, record=record)
+        write_record(stage, record)
+    return Outcome(Path(out), record, given.adata)
+
+
+def _most_iterations(settings: Settings) -> int | None:
+    """Iterations at most; None where nothing bounds them beforehand."""
+    keywords = settings.fit_keywords()
+    if keywords.get("orthogonality") == "exact":
+        return None
+    model = SSNMF()
+    return int(keywords.get("max_iter", model.max_iter)) * int(keywords.get("n_restarts", model.n_restarts))
+
+
+# ------------------------------------------------------------------------------------------------ the record
+
+
+def _check_same_data(given: Given, repeats: dict[str, Any], *, moved: bool) -> None:
+    """Raise if the data are not those of the record; where others were named on purpose, a warning will do."""
+    before = repeats["data"]["fingerprint"]
+    if given.source["fingerprint"] == before:
+        return
+    message = f"{given.source['name']} differs from the data of the run to repeat (fingerprint {before[:12]})"
+    if not moved:
+        raise FileError(f"{message}: it has changed since, got {given.source['fingerprint'][:12]}")
+    warnings.warn(f"{message}: this is a new run with its settings", UserWarning, stacklevel=2)
+
+
+def _record(
+    given: Given,
+    settings: Settings,
+    gene_sets: Place | None,
+    scores: dict[str, float],
+    command: Sequence[str],
+    log: Log,
+    *,
+    stopped: bool,
+) -> dict[str, Any]:
+    fit = given.adata.uns[Keys(KEY).fit]
+    return {
+        "genesieve": versions()["genesieve"],
+        "kind": "run",
+        "status": "stopped early" if stopped else "complete",
+        "started": log.started,
+        "command": shlex.join(command),
+        "settings": settings.as_dict(),
+        "seed": settings.seed,
+        "data": given.source,
+        "gene_sets": None if gene_sets is None else describe_file(gene_sets),
+        "prepared": {name: _plain(value) for name, value in given.adata.uns[PREPARE].items()},
+        "fit": {
+            "method": fit["method"],
+            "objective": float(fit["objective"]),
+            "iterations": len(fit["history"]["objective"]),
+            "converged": bool(fit["converged"]),
+            "selected_genes": int(given.adata.var[Keys(KEY).selected].sum()),
+        },
+        "scores": scores,
+        "versions": versions(),
+        "timings": log.timings,  # filled to the end: the record is written last
+        "notes": log.notes,
+    }
+
+
+def describe_file(path: Place) -> dict[str, str]:
+    """A file for the record."""
+    path = Path(path)
+    return {"path": str(path.resolve()), "name": path.name, "sha256": file_fingerprint(path)}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def repeated(path: Place) -> tuple[dict[str, Any], Settings]:
+    """The record of an earlier run and its settings, for `run`; differing versions are warned of."""
+    record = read_record(Path(path))
+    if record.get("kind") != "run":
+        raise FileError(f"{path} must be the record of a run, got one of {record.get('kind')!r}")
+    then, now = record["genesieve"], versions()["genesieve"]
+    if then != now:
+        message = f"{path} is of genesieve {then}, this is {now}: results may differ"
+        warnings.warn(message, UserWarning, stacklevel=2)
+    return record, Settings.from_dict(record["settings"])

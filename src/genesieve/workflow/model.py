@@ -1,0 +1,117 @@
+"""A fit on disk: JSON and plain arrays, nothing that runs code when it is read."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from genesieve._keys import PREPARE, Keys
+from genesieve.io import FileError
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+DESCRIPTION = "model.json"
+ARRAYS = "arrays.npz"
+FORMAT = 1
+
+
+def save_model(adata: AnnData, folder: Path, *, key: str = "ssnmf") -> None:
+    """Write what is needed to score new cells: the selected genes, their weights, the parameters and the recipe."""
+    keys = Keys(key)
+    selected = adata.var[keys.selected].to_numpy(dtype=bool)
+    fit = {name: value for name, value in adata.uns[keys.fit].items() if name != "history"}
+    arrays = {"weights": np.asarray(adata.varm[keys.weights])[selected]}
+    if keys.gene_weights in adata.var:
+        arrays["gene_weights"] = adata.var.loc[selected, keys.gene_weights].to_numpy()
+    plain = _pull_arrays(fit, arrays, "fit")
+    description = {
+        "format": FORMAT,
+        "key": key,
+        "genes": adata.var_names[selected].astype(str).tolist(),
+        "prepare": _pull_arrays(dict(adata.uns.get(PREPARE, {})), arrays, "prepare"),
+        "fit": plain,
+    }
+    folder.mkdir(parents=True)
+    text = json.dumps(description, indent=1, ensure_ascii=False, sort_keys=True)  # files of a repeated run are the same
+    (folder / DESCRIPTION).write_text(text + "\n", encoding="utf-8")
+    with (folder / ARRAYS).open("wb") as file:
+        np.savez_compressed(file, **arrays)
+
+
+def load_model(folder: Path) -> AnnData:
+    """The fit as an AnnData without cells, ready for `genesieve.tl.project`.
+
+    Parameters
+    ----------
+    folder
+        The folder of a run, or the ``model`` in it.
+    """
+    from anndata import AnnData
+
+    folder = folder / "model" if (folder / "model").is_dir() else folder
+    description, arrays = _read(folder)
+    keys, weights = Keys(description["key"]), arrays["weights"]
+    if weights.ndim != 2 or len(weights) != len(description["genes"]):
+        raise FileError(
+            f"{folder} must hold a model, got {len(description['genes'])} genes and weights of shape {weights.shape}"
+        )
+    var = pd.DataFrame({keys.selected: True}, index=pd.Index(description["genes"], dtype=object))
+    if "gene_weights" in arrays:
+        var[keys.gene_weights] = arrays["gene_weights"]
+    adata = AnnData(np.zeros((0, len(weights)), dtype=weights.dtype), var=var)
+    adata.varm[keys.weights] = weights
+    adata.obsm[keys.usages] = np.zeros((0, weights.shape[1]), dtype=weights.dtype)
+    adata.uns[keys.fit] = _put_arrays(description["fit"], arrays, "fit")
+    adata.uns[PREPARE] = _put_arrays(description["prepare"], arrays, "prepare")
+    return adata
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    try:
+        description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        with np.load(folder / ARRAYS, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        if description["format"] != FORMAT or not {"key", "genes", "prepare", "fit"} <= set(description):
+            raise FileError(f"{folder} must hold a model of format {FORMAT}, got {description['format']!r}")
+        return description, {"weights": arrays.pop("weights"), **arrays}
+    except FileNotFoundError as error:
+        raise FileError(f"{folder} must hold a model ({DESCRIPTION}, {ARRAYS}), got no {error.filename}") from None
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(
+            f"{folder} must hold a model ({DESCRIPTION}, {ARRAYS}), got files in disorder: {error}"
+        ) from None
+
+
+def _pull_arrays(tree: dict[str, Any], arrays: dict[str, np.ndarray], place: str) -> dict[str, Any]:
+    """The tree without its arrays, as plain types; the arrays go by their place in it."""
+    plain: dict[str, Any] = {}
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            plain[name] = _pull_arrays(value, arrays, f"{place}/{name}")
+        elif isinstance(value, np.ndarray) and value.ndim:
+            arrays[f"{place}/{name}"] = value
+        else:
+            plain[name] = value.item() if isinstance(value, np.generic | np.ndarray) else value
+    return plain
+
+
+def _put_arrays(plain: dict[str, Any], arrays: dict[str, np.ndarray], place: str) -> dict[str, Any]:
+    """The tree with its arrays again."""
+    tree = {
+        name: _put_arrays(value, arrays, f"{place}/{name}") if isinstance(value, dict) else value
+        for name, value in plain.items()
+    }
+    return {**tree, **{place_of.rpartition("/")[2]: array for place_of, array in _directly_in(arrays, place)}}
+
+
+def _directly_in(arrays: dict[str, np.ndarray], place: str) -> Iterator[tuple[str, np.ndarray]]:
+    return ((name, array) for name, array in arrays.items() if name.rpartition("/")[0] == place)

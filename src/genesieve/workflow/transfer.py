@@ -1,0 +1,193 @@
+"""What follows a run: scoring new cells with its model, and testing other gene sets on it."""
+
+from __future__ import annotations
+
+import shlex
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from genesieve import pp, tl
+from genesieve._anndata import kind_of_values, read_values
+from genesieve._checks import check_choice
+from genesieve._keys import PREPARE
+from genesieve.io import FileError, RequestError
+from genesieve.workflow.fit import Outcome, describe_file
+from genesieve.workflow.folder import is_result, read_record, staged, write_record
+from genesieve.workflow.model import load_model
+from genesieve.workflow.outputs import (
+    KEY,
+    RESULT,
+    cells_table,
+    write_figures,
+    write_object,
+    write_outputs,
+    write_tables,
+)
+from genesieve.workflow.provenance import Log, versions
+from genesieve.workflow.settings import Settings
+from genesieve.workflow.stages import Given, Place, asked_for, enrich_object, score, take
+from genesieve.workflow.watch import Watcher
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+
+def project(
+    data: Place | AnnData,
+    model: Place,
+    out: Place,
+    settings: Settings | None = None,
+    *,
+    missing: str = "error",
+    force: bool = False,
+    command: Sequence[str] = (),
+    watch: Watcher | None = None,
+) -> Outcome:
+    """Score new cells with the model of a run, prepared as the run prepared its own.
+
+    Parameters
+    ----------
+    data
+        A file or folder that `genesieve.io.read` reads, or an AnnData (worked on in place).
+    model
+        The folder of a run.
+    out
+        The folder to write: ``cells.csv``, ``result.h5ad``, figures and ``run.json``.
+    settings
+        ``cells_in``, ``layer``, ``use_raw``, ``labels`` and ``jobs`` count.
+    missing
+        About selected genes that the data lack: ``"error"``, ``"zero"`` or ``"ignore"``, as in `genesieve.tl.project`.
+    force, command, watch
+        As in `run`.
+    """
+    settings, watch, log = settings or Settings(), watch or Watcher(), Log()
+    with asked_for():
+        check_choice("missing", missing, ["error", "zero", "ignore"])
+    fitted = load_model(Path(model))
+    with staged(Path(out), force=force) as stage, log.listening():
+        with watch.stage("read"), log.timed("read"):
+            given = take(data, settings)
+        with watch.stage("prepare"), log.timed("prepare"):
+            prepare_alike(given.adata, fitted, settings.layer)
+        with watch.stage("project"), log.timed("project"):
+            _check_genes(given, fitted, missing)
+            tl.project(given.adata, fitted, key=KEY, missing=missing, n_jobs=settings.jobs)
+            tl.outliers(given.adata, key=KEY)
+            scores = score(given.adata, settings.labels)
+        record = _record(given, Path(model), settings, missing, scores, command, log)
+        with watch.stage("write"), log.timed("write"):
+            _write(given.adata, stage, settings.labels)
+        write_record(stage, record)
+    return Outcome(Path(out), record, given.adata)
+
+
+def _write(adata: AnnData, stage: Path, known: str | None) -> None:
+    from genesieve import pl
+
+    write_tables({"cells": cells_table(adata, known=known)}, stage)
+    write_figures({"usages": lambda: pl.usages(adata, key=KEY, color=known)}, stage / "figures")
+    write_object(adata, stage / RESULT)
+
+
+def prepare_alike(adata: AnnData, fitted: AnnData, layer: str | None) -> None:
+    """Do to new values what was done to those of the fit, and keep all genes: the fit has chosen already."""
+    recipe = fitted.uns[PREPARE]
+    kind, fitted_kind = kind_of_values(read_values(adata, layer=layer)), str(recipe["values"])
+    if kind != fitted_kind and kind != "log":
+        raise FileError(
+            f"the data must hold {fitted_kind} values as those of the fit did, got {kind} ones; prepare them alike"
+        )
+    if kind != fitted_kind:
+        message = f"the model was fitted to {fitted_kind}, these values are logged already and used as they are"
+        warnings.warn(message, UserWarning, stacklevel=2)
+    # Where the fit left depth alone (the paper's preset), counts are logged like linear values.
+    depth = float(recipe["target_sum"]) or None if kind == "counts" else None
+    values = "linear" if kind == "counts" and depth is None else kind
+    pp.prepare(adata, values=values, min_cells=0, target_sum=depth, layer=layer, raw_layer=None)
+    if kind != "log" and recipe["log"] == "log2(x + 1)":
+        adata.X = adata.X / LN_2
+
+
+LN_2 = 0.6931471805599453  # from natural logarithms to those of base 2
+
+
+def _check_genes(given: Given, fitted: AnnData, missing: str) -> None:
+    """What is missing, in the words of the command line."""
+    genes = fitted.var_names
+    lacking = genes[~genes.isin(given.adata.var_names)]
+    if len(lacking) == len(genes):
+        raise FileError(
+            f"{given.source['name']} must have the model's genes, got none of its {len(genes)}: the model has names"
+            f" like {genes[0]!r}, the data like {given.adata.var_names[0]!r}"
+        )
+    if len(lacking) and missing == "error":
+        raise RequestError(
+            f"{given.source['name']} lacks {len(lacking)} of the model's {len(genes)} genes, the first of them"
+            f" {lacking[0]!r}; --missing zero: measured and not seen, --missing ignore: not measured"
+        )
+
+
+def _record(
+    given: Given,
+    model: Path,
+    settings: Settings,
+    missing: str,
+    scores: dict[str, float],
+    command: Sequence[str],
+    log: Log,
+) -> dict[str, Any]:
+    chosen = settings.as_dict()
+    return {
+        "genesieve": versions()["genesieve"],
+        "kind": "projection",
+        "status": "complete",
+        "started": log.started,
+        "command": shlex.join(command),
+        "settings": {name: chosen[name] for name in ("cells_in", "layer", "use_raw", "labels", "jobs")}
+        | {"missing": missing},
+        "model": str(model.resolve()),
+        "data": given.source,
+        "scores": scores,
+        "versions": versions(),
+        "timings": log.timings,
+        "notes": log.notes,
+    }
+
+
+def enrich(folder: Place, gene_sets: Place, *, watch: Watcher | None = None) -> Outcome:
+    """Test gene sets on the programs of a finished run, and write its folder anew with the enrichment in it.
+
+    Parameters
+    ----------
+    folder
+        The folder of a run. An enrichment that it has is replaced; files that genesieve did not write stay.
+    gene_sets
+        A GMT file.
+    watch
+        As in `run`.
+    """
+    from anndata import read_h5ad
+
+    folder, watch, log = Path(folder), watch or Watcher(), Log()
+    if not is_result(folder):
+        raise RequestError(f"{folder} must be the folder of a run, got one without a run.json of genesieve")
+    record = read_record(folder)
+    if record["kind"] != "run":
+        raise RequestError(f"{folder} must be the folder of a run, got one of a {record['kind']}")
+    with staged(folder, force=True, carry=True) as stage, log.listening():
+        with watch.stage("read"), log.timed("read"):
+            try:
+                adata = read_h5ad(folder / RESULT)
+            except (OSError, ValueError, KeyError) as error:
+                raise FileError(f"{folder / RESULT} cannot be read: {error}") from error
+        with watch.stage("enrich"), log.timed("enrich"):
+            enrich_object(adata, gene_sets)
+        record |= {"gene_sets": describe_file(gene_sets), "notes": [*record["notes"], *log.notes]}
+        record["timings"] |= {"enrich": log.timings["enrich"]}
+        known = record["settings"]["labels"]
+        with watch.stage("write"):
+            write_outputs(adata, stage, known=known, record=record)
+            write_record(stage, {name: value for name, value in record.items() if name != "files"})
+    return Outcome(folder, record, adata)

@@ -1,0 +1,25 @@
+"""Who watches a run: told about its stages and iterations, and able to end the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from genesieve.core.solvers import Progress
+
+
+class Watcher:
+    """Watches in silence. The command line has one that draws a bar and listens to Ctrl-C."""
+
+    stopped = False
+    """Whether the fit was ended early."""
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Around a stage: read, prepare, interpret, write."""
+        yield
+
+    @contextmanager
+    def fit(self, most_iterations: int | None) -> Iterator[Callable[[Progress], bool] | None]:
+        """Around the fit; gives its callback, which ends it by returning True."""
+        yield None

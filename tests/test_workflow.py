@@ -1,0 +1,318 @@
+"""The work behind the command line, from Python: the folder, the record, the model, the tables."""
+
+from __future__ import annotations
+
+import errno
+import json
+from contextlib import contextmanager
+from pathlib import Path
+
+import anndata as ad
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from genesieve import pp, tl, workflow
+from genesieve.io import FileError, RequestError
+from genesieve.workflow import Settings, Watcher, load_model, outputs, save_model, stages
+from genesieve.workflow.folder import others_files, read_record, staged, write_record
+from genesieve.workflow.transfer import prepare_alike
+
+N_CELLS, N_GENES, RANK, BUDGET = 60, 40, 3, 20
+
+
+def make_data(seed: int = 0) -> ad.AnnData:
+    """Counts of three types of cells, each with genes of its own."""
+    rng = np.random.default_rng(seed)
+    types = np.arange(N_CELLS) % 3
+    means = np.where(np.arange(N_GENES)[None, :] % 3 == types[:, None], 8.0, 1.0)
+    obs = pd.DataFrame({"type": pd.Categorical([f"type {t}" for t in types])}, index=[f"c{i}" for i in range(N_CELLS)])
+    var = pd.DataFrame(index=[f"g{i}" for i in range(N_GENES)])
+    return ad.AnnData(sparse.csr_matrix(rng.poisson(means).astype(np.float32)), obs=obs, var=var)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def make_result(folder: Path, text: str = "old") -> None:
+    with staged(folder) as stage:
+        (stage / "programs.csv").write_text(text)
+        write_record(stage, {"genesieve": "0", "kind": "run"})
+
+
+@pytest.fixture
+def light(monkeypatch):
+    """No figures and no page: they are tested with the command."""
+    monkeypatch.setattr("genesieve.workflow.outputs.run_figures", lambda *_, **__: {})
+    monkeypatch.setattr("genesieve._report.report", lambda adata, path, **_: Path(path).write_text("page"))
+
+
+# ------------------------------------------------------------------------------------------------ the folder
+
+
+def test_a_folder_appears_whole(tmp_path):
+    out = tmp_path / "a" / "b" / "results"
+    with staged(out) as stage:
+        (stage / "x").write_text("1")
+        assert not out.exists()
+    assert tree(out) == {"x": b"1"}
+    assert [path.name for path in out.parent.iterdir()] == ["results"]
+    assert out.stat().st_mode & 0o777 == (tmp_path / "a").stat().st_mode & 0o777
+
+
+def fail_inside(out: Path, problem: BaseException) -> None:
+    with staged(out, force=True) as stage:
+        (stage / "x").write_text("1")
+        raise problem
+
+
+@pytest.mark.parametrize(
+    "problem", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt(), ValueError()]
+)
+@pytest.mark.parametrize("before", ["nothing", "a result"])
+def test_or_not_at_all(tmp_path, problem, before):
+    out = tmp_path / "new" / "results"
+    if before == "a result":
+        make_result(out)
+    there = tree(tmp_path)
+    with pytest.raises(type(problem)):
+        fail_inside(out, problem)
+    assert tree(tmp_path) == there
+    assert (tmp_path / "new").exists() == (before == "a result")
+    assert [path.name for path in tmp_path.rglob(".*")] == []
+
+
+def test_force_replaces_a_result_and_nothing_else(tmp_path):
+    out = tmp_path / "results"
+    make_result(out)
+    with pytest.raises(RequestError, match="--force"), staged(out):
+        pass
+    with staged(out, force=True) as stage:
+        (stage / "x").write_text("new")
+    assert tree(out) == {"x": b"new"}
+
+    mine = tmp_path / "thesis"
+    mine.mkdir()
+    (mine / "chapter.txt").write_text("years of work")
+    for force in (False, True):
+        with pytest.raises(RequestError, match="other things"), staged(mine, force=force):
+            pass
+    (mine / "run.json").write_text('{"tool": "another"}')
+    with pytest.raises(RequestError, match="other things"), staged(mine, force=True):
+        pass
+    assert (mine / "chapter.txt").read_text() == "years of work"
+
+
+def test_files_of_others_are_refused_or_carried(tmp_path):
+    out = tmp_path / "results"
+    make_result(out)
+    (out / "figures").mkdir()
+    (out / "figures" / "mine.txt").write_text("note")
+    (out / ".DS_Store").write_text("")
+    assert [str(file) for file in others_files(out)] == ["figures/mine.txt"]
+    with pytest.raises(RequestError, match=r"figures/mine\.txt"), staged(out, force=True):
+        pass
+    with staged(out, force=True, carry=True) as stage:
+        (stage / "x").write_text("new")
+    assert tree(out) == {"x": b"new", "figures/mine.txt": b"note"}
+
+
+def test_an_empty_folder_is_taken_and_a_file_is_not(tmp_path):
+    (tmp_path / "empty").mkdir()
+    with staged(tmp_path / "empty") as stage:
+        (stage / "x").write_text("1")
+    assert tree(tmp_path / "empty") == {"x": b"1"}
+    with pytest.raises(RequestError, match="got a file"), staged(tmp_path / "empty" / "x"):
+        pass
+
+
+# ------------------------------------------------------------------------------------------------ settings and record
+
+
+def test_settings_survive_their_record():
+    settings = Settings(rank=3, genes=20, orthogonality="exact", min_cells=0.1, labels="type", seed=7)
+    assert Settings.from_dict(json.loads(json.dumps(settings.as_dict()))) == settings
+    with pytest.raises(RequestError, match="got other"):
+        Settings.from_dict({"rank": 3, "other": 1})
+
+
+def test_settings_become_keywords_of_the_fit():
+    assert Settings(rank=3, genes=20).fit_keywords() == {"n_components": 3, "n_genes": 20, "random_state": 0}
+    paper = Settings(rank=3, genes=20, method="onmf_l20", solver="bcd").fit_keywords()
+    assert (paper["sparsity"], paper["orthogonality"], paper["gauge"], paper["solver"]) == (
+        "rows",
+        "exact",
+        None,
+        "bcd",
+    )
+    assert Settings(rank=3, genes=20, orthogonality="0.05").fit_keywords()["orthogonality"] == 0.05
+    with pytest.raises(RequestError, match="onmf_l20_rho"):
+        Settings(rank=3, genes=20, method="kmeans").fit_keywords()
+    with pytest.raises(RequestError, match="number or 'exact'"):
+        Settings(rank=3, genes=20, orthogonality="much").fit_keywords()
+
+
+def test_records_of_others_are_refused(tmp_path):
+    for name, text in {"a": "no json", "b": "[1]", "c": '{"x": 1}'}.items():
+        (tmp_path / name).write_text(text)
+        with pytest.raises(FileError, match=r"must be the run\.json"):
+            read_record(tmp_path / name)
+    with pytest.raises(FileError, match="nothing there"):
+        read_record(tmp_path / "absent")
+
+
+# ------------------------------------------------------------------------------------------------ tables and model
+
+
+def fitted(**options) -> ad.AnnData:
+    adata = make_data()
+    pp.prepare(adata, min_cells=0)
+    tl.ssnmf(adata, RANK, BUDGET, **options)
+    tl.top_genes(adata)
+    tl.biclusters(adata)
+    tl.outliers(adata)
+    return adata
+
+
+def test_tables_hold_the_fit():
+    adata = fitted()
+    found = outputs.tables(adata, known="type")
+    programs, genes, cells = (found[name] for name in ("programs", "genes", "cells"))
+    assert programs["n_cells"].sum() == N_CELLS == len(cells)
+    assert programs["share"].sum() == pytest.approx(1)
+    assert (programs["purity"] > 0.9).all()
+    assert len(genes) == RANK * BUDGET
+    for program, part in genes.groupby("program"):
+        assert part["weight"].is_monotonic_decreasing
+        assert list(part["rank"]) == list(range(1, BUDGET + 1))
+        weights = pd.Series(adata.varm["ssnmf"][:, int(program)], index=adata.var_names)
+        np.testing.assert_allclose(part["weight"], weights[part["gene"]])
+    usages = cells[[f"usage_{number}" for number in range(RANK)]].to_numpy()
+    np.testing.assert_allclose(usages, adata.obsm["X_ssnmf"])
+    assert list(cells["known"]) == list(adata.obs["type"])
+
+
+def test_unknown_types_do_not_count():
+    adata = fitted()
+    adata.obs.loc[adata.obs_names[:50], "type"] = np.nan
+    assert stages.score(adata, "type")["cells"] == 10
+    assert outputs.programs_table(adata, known="type")["purity"].notna().any()
+
+
+@pytest.mark.parametrize("options", [{}, {"orthogonality": "exact"}, {"gene_weights": np.linspace(1, 2, N_GENES)}])
+def test_a_model_survives_its_folder(tmp_path, options):
+    adata = fitted(**options)
+    save_model(adata, tmp_path / "model")
+    assert sorted(file.name for file in (tmp_path / "model").iterdir()) == ["arrays.npz", "model.json"]
+    new = make_data(seed=1)
+    pp.prepare(new, min_cells=0)
+    direct = tl.project(new, adata, copy=True).obsm["X_ssnmf"]
+    np.testing.assert_array_equal(tl.project(new, load_model(tmp_path), copy=True).obsm["X_ssnmf"], direct)
+
+
+def test_a_model_in_disorder_is_refused(tmp_path):
+    with pytest.raises(FileError, match="must hold a model"):
+        load_model(tmp_path)
+    save_model(fitted(), tmp_path / "model")
+    (tmp_path / "model" / "arrays.npz").write_bytes(b"PK\x03\x04 cut short")
+    with pytest.raises(FileError, match="in disorder"):
+        load_model(tmp_path)
+    np.savez(tmp_path / "model" / "arrays.npz", weights=np.array([{"code": "runs"}], dtype=object))
+    with pytest.raises(FileError, match="in disorder"):
+        load_model(tmp_path)
+
+
+@pytest.mark.parametrize("preset", [None, "paper"])
+def test_new_values_are_prepared_as_those_of_the_fit(preset):
+    adata = make_data()
+    pp.prepare(adata, preset=preset)
+    new = make_data()
+    prepare_alike(new, adata, None)
+    np.testing.assert_allclose(new[:, adata.var_names].X.toarray(), adata.X.toarray(), rtol=1e-6)
+
+
+# ------------------------------------------------------------------------------------------------ runs
+
+
+def test_a_run_from_python(tmp_path, light):
+    outcome = workflow.run(make_data(), tmp_path / "out", rank=RANK, genes=BUDGET, labels="type")
+    assert outcome.record["scores"]["nmi"] > 0.9
+    assert outcome.record["data"]["path"] is None
+    assert read_record(tmp_path / "out")["fit"] == outcome.record["fit"]
+
+
+def test_a_run_as_in_the_paper(tmp_path, light):
+    record = workflow.run(
+        make_data(), tmp_path / "out", rank=RANK, genes=BUDGET, preset="paper", method="onmf_l20"
+    ).record
+    assert (record["fit"]["method"], record["prepared"]["log"]) == ("onmf_l20", "log2(x + 1)")
+
+
+class Impatient(Watcher):
+    @contextmanager
+    def fit(self, most_iterations):
+        def callback(step):
+            self.stopped = True
+            return True
+
+        yield callback
+
+
+def test_a_watcher_can_end_the_fit(tmp_path, light):
+    outcome = workflow.run(make_data(), tmp_path / "out", rank=RANK, genes=BUDGET, solver="palm", watch=Impatient())
+    assert (outcome.record["status"], outcome.record["fit"]["iterations"]) == ("stopped early", 1)
+
+
+@pytest.mark.parametrize("writer", ["pandas.DataFrame.to_csv", "anndata.AnnData.write_h5ad", "numpy.savez_compressed"])
+def test_a_full_disk_leaves_nothing(tmp_path, light, monkeypatch, writer):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(writer, full)
+    with pytest.raises(OSError, match="No space left"):
+        workflow.run(make_data(), tmp_path / "out", rank=RANK, genes=BUDGET)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_behind_hdf5_is_told_in_plain_words(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise RuntimeError("file write failed: time = Mon, errno = 28, error message = 'x', buf = 0x55")
+
+    monkeypatch.setattr("anndata.AnnData.write_h5ad", full)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        outputs.write_object(make_data(), tmp_path / "result.h5ad")
+    assert caught.value.errno == errno.ENOSPC
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"rank": 0}, "rank must be at least 1, got 0"),
+        ({"rank": 41}, r"rank must be between 1 and 40 \(the smaller of 60 cells and 40 genes"),
+        ({"genes": 41}, "genes must be between 1 and 40"),
+        ({"layer": "counts"}, "'counts': there are no layers"),
+        ({"labels": "kind"}, "'kind': columns are 'type'"),
+        ({"use_raw": True}, r"needs \.raw"),
+    ],
+)
+def test_requests_that_do_not_fit_the_data(tmp_path, options, says):
+    with pytest.raises(RequestError, match=says):
+        workflow.run(make_data(), tmp_path / "out", **{"rank": RANK, "genes": BUDGET, **options})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_repeated_names_are_numbered_with_a_warning(tmp_path, light):
+    adata = make_data()
+    adata.var_names = ["g0", "g0", *adata.var_names[2:]]
+    with pytest.warns(UserWarning, match="1 gene names repeat, the first of them 'g0'"):
+        outcome = workflow.run(adata, tmp_path / "out", rank=RANK, genes=BUDGET)
+    assert "repeat" in outcome.record["notes"][0]
+
+
+def test_a_layer_called_raw_stays(tmp_path, light):
+    adata = make_data()
+    adata.layers["raw"] = adata.X.copy()
+    workflow.run(adata, tmp_path / "out", rank=RANK, genes=BUDGET)
+    assert {"raw", "raw_1"} <= set(adata.layers)

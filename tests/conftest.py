@@ -9,8 +9,11 @@ import pytest
 from hypothesis import settings
 
 from genesieve.core.solvers import Factors
+from genesieve.experiments.printed import NAMES
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+# The methods, as the reference material spells them.
+REFERENCE_NAMES = {method: name.replace("_lc0", "_CL0").replace("_l", "_L") for method, name in NAMES.items()}
 
 # Compiling a kernel on first use would trip hypothesis's deadline.
 settings.register_profile("genesieve", deadline=None, derandomize=True, max_examples=40)

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree
@@ -436,7 +437,7 @@ def test_a_second_ctrl_c_keeps_nothing(slow, tmp_path):
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=200)
     assert process.returncode == 130
-    assert "nothing was written" in stderr
+    assert stderr.splitlines()[-1] == "stopped: nothing was written"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -448,3 +449,19 @@ def test_termination_leaves_nothing(slow, tmp_path):
     process.communicate(timeout=200)
     assert process.returncode == 143
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize(
+    ("number", "word", "code"), [(signal.SIGINT, "stopped", 130), (signal.SIGTERM, "terminated", 143)]
+)
+def test_a_stopped_reproduction_says_that_it_goes_on(tmp_path, number, word, code):
+    process = start("reproduce", "fig3", "-o", tmp_path, "--jobs", 1)
+    while not (done := list(tmp_path.glob("tasks/*.json"))):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=200)
+    assert process.returncode == code
+    assert stderr.strip() == f"{word}: what is done is kept, the same command goes on from there"
+    assert all(file.exists() for file in done)

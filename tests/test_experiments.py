@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import genesieve as gs
-from conftest import shared_file
+from conftest import REFERENCE_NAMES, shared_file
 from genesieve.cli.reproduce import WHAT
 from genesieve.core.solvers import Factors
 from genesieve.experiments import contest, fig3, fig4, fig5, main, printed, published, study, table2, table3
@@ -22,7 +22,6 @@ from genesieve.experiments.study import draw, read_labelled, read_reference
 from genesieve.io import RequestError
 
 FACTORISATIONS = [name for name in published.METHODS if not name.startswith("kmeans")]
-REFERENCE_NAMES = {name: printed.NAMES[name].replace("_lc0", "_CL0").replace("_l", "_L") for name in printed.NAMES}
 calls: Counter[int] = Counter()
 
 
@@ -158,14 +157,10 @@ def test_printed_tables_are_those_of_the_paper():
 
 
 @pytest.mark.parametrize("method", FACTORISATIONS)
-def test_published_runs_replay_to_the_published_numbers(reference, method):
+def test_tasks_score_the_published_runs(reference, method):
     data = read_reference(shared_file("reference", "synthetic.npz"))
-    name = REFERENCE_NAMES[method]
-    fit = published.METHODS[method](data.X, data.start(0), data.recipe, 0)
-    np.testing.assert_allclose(fit.stages[-1].factors.W, reference.results[name].W, rtol=1e-12, atol=1e-8)
-    np.testing.assert_allclose(fit.stages[-1].factors.H, reference.results[name].H, rtol=0, atol=1e-8)
     score = contest.as_published(data, Task(contest.as_published, data.name, method, 3))["nmi"]
-    assert score == pytest.approx(reference.nmi[name][3], abs=1e-6)  # printed to six digits
+    assert score == pytest.approx(reference.nmi[REFERENCE_NAMES[method]][3], abs=1e-6)  # printed to six digits
 
 
 @pytest.mark.parametrize("method", sorted(set(published.METHODS) - set(FACTORISATIONS)))

@@ -25,6 +25,8 @@ def fit(X: Any, task: Task, *, run: str, seed: int = 0, start_seconds: float = 0
         model = SSNMF(
             task.rank,
             n_jobs=task.threads,
+            orthogonality=0.0,  # the objective that the peers lower, too
+            gene_weights=None,
             random_state=seed,
             callback=lambda step: course.append((start_seconds + meter.elapsed(), step.objective)),
             **options,

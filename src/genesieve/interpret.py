@@ -64,6 +64,11 @@ def specificity(W: np.ndarray) -> np.ndarray:
     return unit / np.where(total > 0, total, 1.0)
 
 
+def marker_scores(W: np.ndarray) -> np.ndarray:
+    """Weight times specificity (genes, rank): large for genes that weigh much in one program and little in others."""
+    return np.asarray(W, dtype=np.float64) * specificity(W)
+
+
 def bicluster_genes(W: np.ndarray, *, threshold: float = Z_THRESHOLD) -> np.ndarray:
     """Mask (genes, rank) of the genes of each bicluster: selected, with a z-score above the threshold."""
     return (z_scores(W) > threshold) & selected_genes(W)[:, None]

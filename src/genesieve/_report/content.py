@@ -10,7 +10,7 @@ import pandas as pd
 
 from genesieve._report.source import UNSURE, Grouping, Source
 from genesieve._report.words import count, counted, p_value, percent
-from genesieve.interpret import specificity, z_scores
+from genesieve.interpret import marker_scores, specificity, z_scores
 from genesieve.metrics import nmi
 
 LEADING_GENES = 10  # named on a program's card
@@ -85,9 +85,9 @@ def _card(source: Source, groups: Any, i: int, members: np.ndarray) -> Card:
 
 
 def _leading_genes(source: Source, program: int) -> list[str]:
-    weights = source.weights[:, program]
-    order = np.argsort(-weights, kind="stable")[:LEADING_GENES]
-    return [str(source.genes[gene]) for gene in order if weights[gene] > 0]
+    scores = marker_scores(source.weights)[:, program]
+    order = np.argsort(-scores, kind="stable")[:LEADING_GENES]
+    return [str(source.genes[gene]) for gene in order if scores[gene] > 0]
 
 
 def _leading_sets(table: pd.DataFrame | None, program: int) -> list[dict[str, Any]]:

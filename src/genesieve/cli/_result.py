@@ -44,11 +44,11 @@ def _programs(outcome: Outcome) -> None:
     record, adata = outcome.record, outcome.adata
     known = record["settings"]["labels"]
     found = programs_table(adata, known=known)
-    headings = {"program": RIGHT, "cells": RIGHT, **({"mostly": LEFT} if known else {}), "top genes": LEFT}
+    headings = {"program": RIGHT, "cells": RIGHT, **({"mostly": LEFT} if known else {}), "marker genes": LEFT}
     rows: list[list[object]] = []
     for row in found.itertuples():
         mostly = [f"{row.mostly} ({row.purity:.0%})" if row.mostly else "-"] if known else []
-        rows.append([row.program, row.n_cells, *mostly, " ".join(row.top_genes.split(";")[:SHOWN_GENES])])
+        rows.append([row.program, row.n_cells, *mostly, " ".join(row.marker_genes.split(";")[:SHOWN_GENES])])
     genes = f"{record['fit']['selected_genes']} of {adata.n_vars} genes"
     table(f"{len(found)} programs on {genes}, {adata.n_obs} cells", headings, rows)
 

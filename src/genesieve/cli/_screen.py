@@ -16,7 +16,7 @@ import typer
 
 LEFT, RIGHT = "left", "right"  # of a table's columns
 FAILED, USAGE, INTERRUPTED, TERMINATED = 1, 2, 130, 143
-_state = {"debug": False}
+_state: dict[str, Any] = {"debug": False, "kept": "nothing was written"}
 
 
 def _set_debug(value: bool) -> bool:
@@ -51,6 +51,11 @@ def say(text: str) -> None:
     print(plain(text), file=sys.stderr, flush=True)
 
 
+def if_stopped(kept: str) -> None:
+    """What a command that is stopped says of its output, where it is not that nothing was written."""
+    _state["kept"] = kept
+
+
 @contextmanager
 def reporting() -> Iterator[None]:
     """Turn errors into one line and an exit code, and warnings into notes."""
@@ -62,10 +67,10 @@ def reporting() -> Iterator[None]:
             warnings.showwarning = _show_note  # type: ignore[assignment]
             yield
     except (KeyboardInterrupt, typer.Abort):
-        _leave("stopped: nothing was written", INTERRUPTED)
+        _leave(f"stopped: {_state['kept']}", INTERRUPTED)
     except SystemExit as error:
         if error.code == INTERRUPTED:  # typer turns Ctrl-C into it
-            say("stopped: nothing was written")
+            say(f"stopped: {_state['kept']}")
         raise
     except Exception as error:
         if _state["debug"]:
@@ -85,7 +90,7 @@ def _show_note(message: Warning | str, category: type[Warning], filename: str, *
 
 def _terminate(*_: Any) -> NoReturn:
     """End as an error would, so that nothing half-written stays."""
-    say("terminated: nothing was written")
+    say(f"terminated: {_state['kept']}")
     raise SystemExit(TERMINATED)
 
 

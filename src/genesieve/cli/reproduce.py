@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from genesieve.cli._screen import INTERRUPTED, say
+from genesieve.cli._screen import if_stopped, say
 
 if TYPE_CHECKING:
     from genesieve.experiments.harness import Task
@@ -38,6 +38,7 @@ def reproduce(
     ] = None,
 ) -> None:
     """Run the paper's tables and figures again, printed values beside ours."""
+    if_stopped("what is done is kept, the same command goes on from there")
     from genesieve.experiments import main
 
     with _bar() as progress:
@@ -58,7 +59,7 @@ def reproduce(
 
 @contextmanager
 def _bar() -> Iterator[Callable[[int, int, Task], None]]:
-    """A progress bar over the tasks of the experiment at work; an interrupted run says that it can go on."""
+    """A progress bar over the tasks of the experiment at work."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -69,8 +70,4 @@ def _bar() -> Iterator[Callable[[int, int, Task], None]]:
         def show(done: int, total: int, task: Task) -> None:
             bar.update(line, completed=done, total=total, description=f"{task.data} {task.method}")
 
-        try:
-            yield show
-        except KeyboardInterrupt:
-            say("stopped: what is done is kept, the same command goes on from there")
-            raise typer.Exit(INTERRUPTED) from None
+        yield show

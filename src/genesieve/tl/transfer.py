@@ -106,7 +106,8 @@ def project(
     )
     keys = Keys(key_added or key)
     write_usages(adata, keys, H, label_cells(H, "argmax") if fit.centers is None else nearest(H, fit.centers))
-    adata.uns[keys.fit] = {"method": "projection", "gene_gram": gram_of(fit.weights)}
+    clusters = {} if fit.centers is None else {"cluster_centers": fit.centers}
+    adata.uns[keys.fit] = {"method": "projection", "gene_gram": gram_of(fit.weights), **clusters}
     return adata if copy else None
 
 

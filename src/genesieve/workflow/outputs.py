@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from genesieve._keys import Keys
-from genesieve.interpret import specificity, z_scores
+from genesieve.interpret import marker_scores, specificity, z_scores
 from genesieve.workflow.model import save_model
 
 if TYPE_CHECKING:
@@ -97,17 +97,19 @@ def tables(adata: AnnData, *, known: str | None = None) -> dict[str, pd.DataFram
 def programs_table(adata: AnnData, *, known: str | None = None) -> pd.DataFrame:
     """One row a program: its cells, its genes and, where types are known, the most frequent one."""
     keys = Keys(KEY)
-    labels = adata.obs[keys.labels].astype(str).to_numpy()
+    of_cell = _most_used(adata)
     top, blocks = (adata.uns[name] for name in (keys.top_genes, keys.biclusters))
+    markers = np.argsort(-marker_scores(adata.varm[keys.weights]), axis=0, kind="stable")[:TOP_NAMES]
     rows = []
     for program in _programs(adata):
-        members = labels == program
+        members = of_cell == program
         leading = top.loc[top["program"].astype(str) == program, "gene"].astype(str)
         row = {
             "program": program,
             "n_cells": int(members.sum()),
             "share": float(members.mean()),
             "n_bicluster_genes": int((blocks["program"].astype(str) == program).sum()),
+            "marker_genes": ";".join(adata.var_names[markers[:, int(program)]].astype(str)),
             "top_genes": ";".join(leading[:TOP_NAMES]),
         }
         rows.append(row | (_mostly(adata.obs[known][members]) if known is not None else {}))
@@ -146,13 +148,20 @@ def genes_table(adata: AnnData) -> pd.DataFrame:
 def cells_table(adata: AnnData, *, known: str | None = None) -> pd.DataFrame:
     """One row a cell: its program, what else is known of it, and its usage of every program."""
     keys = Keys(KEY)
-    columns = {"cell": adata.obs_names.astype(str), "program": adata.obs[keys.labels].astype(str).to_numpy()}
+    columns = {"cell": adata.obs_names.astype(str), "program": _most_used(adata)}
+    if "cluster_centers" in adata.uns[keys.fit]:
+        columns["cluster"] = adata.obs[keys.labels].astype(str).to_numpy()
     optional = {"confidence": keys.confidence, "outlier": keys.outlier, "outlier_score": keys.outlier_score}
     columns |= {name: adata.obs[slot].to_numpy() for name, slot in optional.items() if slot in adata.obs}
     if known is not None:
         columns["known"] = adata.obs[known].to_numpy()
     usages = np.asarray(adata.obsm[keys.usages]).astype(np.float64)
     return pd.DataFrame(columns | {f"usage_{number}": column for number, column in enumerate(usages.T)})
+
+
+def _most_used(adata: AnnData) -> np.ndarray:
+    """The program that each cell uses most, by name."""
+    return np.array(_programs(adata), dtype=object)[np.asarray(adata.obsm[Keys(KEY).usages]).argmax(axis=1)]
 
 
 def _programs(adata: AnnData) -> list[str]:

@@ -22,6 +22,7 @@ from genesieve.core.solvers import (
     proximal_step,
 )
 from genesieve.datasets import synthetic
+from genesieve.experiments import published
 
 N_CELLS, N_GENES, RANK = 25, 18, 3
 CONSTRAINTS = [NonNegative(), RowSparse(7), ColumnSparse(5), EntrySparse(16)]
@@ -192,8 +193,6 @@ def test_a_proximal_step_with_no_curvature_stays_finite():
 
 @pytest.mark.parametrize("start_number", range(10))
 def test_bcd_ends_at_or_below_palm_and_mapalm_on_the_synthetic_data(reference, start_number):
-    import published
-
     start = published.nmf(reference.X, reference.starts[start_number])
     exact = solve(bcd, reference.X, start, RowSparse(120), max_iter=200, tol=1e-6)
     for solver in (palm, mapalm):

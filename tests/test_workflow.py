@@ -150,7 +150,7 @@ def test_settings_become_keywords_of_the_fit():
     assert Settings(rank=3, genes=20, orthogonality="0.05").fit_keywords()["orthogonality"] == 0.05
     with pytest.raises(RequestError, match="onmf_l20_rho"):
         Settings(rank=3, genes=20, method="kmeans").fit_keywords()
-    with pytest.raises(RequestError, match="number or 'exact'"):
+    with pytest.raises(RequestError, match="number, 'exact' or 'auto'"):
         Settings(rank=3, genes=20, orthogonality="much").fit_keywords()
 
 

@@ -201,15 +201,19 @@ def test_unknown_types_do_not_count():
     assert outputs.programs_table(adata, known="type")["purity"].notna().any()
 
 
-@pytest.mark.parametrize("options", [{}, {"orthogonality": "exact"}, {"gene_weights": np.linspace(1, 2, N_GENES)}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"orthogonality": "exact"}, {"gene_weights": np.linspace(1, 2, N_GENES)}, {"labels": "leiden"}],
+)
 def test_a_model_survives_its_folder(tmp_path, options):
     adata = fitted(**options)
     save_model(adata, tmp_path / "model")
     assert sorted(file.name for file in (tmp_path / "model").iterdir()) == ["arrays.npz", "model.json"]
     new = make_data(seed=1)
     pp.prepare(new, min_cells=0)
-    direct = tl.project(new, adata, copy=True).obsm["X_ssnmf"]
-    np.testing.assert_array_equal(tl.project(new, load_model(tmp_path), copy=True).obsm["X_ssnmf"], direct)
+    direct, again = (tl.project(new, model, copy=True) for model in (adata, load_model(tmp_path)))
+    np.testing.assert_array_equal(again.obsm["X_ssnmf"], direct.obsm["X_ssnmf"])
+    pd.testing.assert_frame_equal(again.obs, direct.obs)
 
 
 def test_a_model_in_disorder_is_refused(tmp_path):
@@ -241,6 +245,22 @@ def test_a_run_from_python(tmp_path, light):
     assert outcome.record["scores"]["nmi"] > 0.9
     assert outcome.record["data"]["path"] is None
     assert read_record(tmp_path / "out")["fit"] == outcome.record["fit"]
+
+
+def test_clusters_and_programs_are_told_apart(tmp_path, light):
+    data = make_data()
+    data.write_h5ad(tmp_path / "data.h5ad")
+    choice = {"label_rule": "leiden", "clusters": 2, "gene_weights": "none", "labels": "type"}
+    outcome = workflow.run(tmp_path / "data.h5ad", tmp_path / "out", rank=RANK, genes=BUDGET, **choice)
+    assert "ssnmf_gene_weight" not in outcome.adata.var
+    cells = pd.read_csv(tmp_path / "out" / "cells.csv")
+    assert cells["cluster"].nunique() == 2
+    assert cells["program"].nunique() == 3
+    assert cells["confidence"].between(0, 1).all()
+    assert pd.read_csv(tmp_path / "out" / "programs.csv")["n_cells"].sum() == N_CELLS
+    workflow.project(tmp_path / "data.h5ad", tmp_path / "out", tmp_path / "scored")
+    scored = pd.read_csv(tmp_path / "scored" / "cells.csv")
+    pd.testing.assert_frame_equal(scored[["program", "cluster"]], cells[["program", "cluster"]])
 
 
 def test_a_run_as_in_the_paper(tmp_path, light):

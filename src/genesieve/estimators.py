@@ -300,10 +300,9 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             blocks = blocks.weighted(self.gene_weights_)
         model = self._model(X.shape, X.dtype)
         rng = as_generator(self.random_state)
-        generators = rng.spawn(self.n_restarts)
         results: list[Result] = []
-        for rng in generators:
-            results.append(model.fit(blocks, rng, self.callback))
+        for start in rng.spawn(self.n_restarts):
+            results.append(model.fit(blocks, start, self.callback))
             if results[-1].stopped:
                 break
         H = self._publish(min(results, key=lambda result: result.objective))

@@ -257,7 +257,8 @@ def test_clusters_and_programs_are_told_apart(tmp_path, light):
     assert cells["cluster"].nunique() == 2
     assert cells["program"].nunique() == 3
     assert cells["confidence"].between(0, 1).all()
-    assert pd.read_csv(tmp_path / "out" / "programs.csv")["n_cells"].sum() == N_CELLS
+    for table in ("programs", "clusters"):
+        assert pd.read_csv(tmp_path / "out" / f"{table}.csv")["n_cells"].sum() == N_CELLS
     workflow.project(tmp_path / "data.h5ad", tmp_path / "out", tmp_path / "scored")
     scored = pd.read_csv(tmp_path / "scored" / "cells.csv")
     pd.testing.assert_frame_equal(scored[["program", "cluster"]], cells[["program", "cluster"]])
@@ -315,12 +316,23 @@ def test_a_full_disk_behind_hdf5_is_told_in_plain_words(tmp_path, monkeypatch):
         ({"layer": "counts"}, "'counts': there are no layers"),
         ({"labels": "kind"}, "'kind': columns are 'type'"),
         ({"use_raw": True}, r"needs \.raw"),
+        ({"label_rule": "lieden"}, "label_rule must be 'argmax' or 'kmeans' or 'leiden' or None, got 'lieden'"),
+        ({"clusters": 4}, "clusters must come with label_rule kmeans or leiden, got None"),
+        ({"exclude_genes": "["}, r"exclude_genes must be a regular expression, got '\['"),
     ],
 )
 def test_requests_that_do_not_fit_the_data(tmp_path, options, says):
     with pytest.raises(RequestError, match=says):
         workflow.run(make_data(), tmp_path / "out", **{"rank": RANK, "genes": BUDGET, **options})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_gene_sets_are_looked_at_before_the_fit(tmp_path, monkeypatch):
+    (tmp_path / "sets.gmt").write_text("no tabs, " * 1000)
+    monkeypatch.setattr("genesieve.tl.ssnmf", lambda *_, **__: pytest.fail("the fit has begun"))
+    with pytest.raises(FileError, match="line 1 must be name, description and genes") as caught:
+        workflow.run(make_data(), tmp_path / "out", rank=RANK, genes=BUDGET, gene_sets=tmp_path / "sets.gmt")
+    assert len(str(caught.value)) < 500
 
 
 def test_repeated_names_are_numbered_with_a_warning(tmp_path, light):

@@ -103,9 +103,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     labels_ : (n_samples,) array
         The program that each cell uses most, or its cluster.
     confidence_ : (n_samples,) array
-        How sure each label is, 0 to 1: the share by which a cell's largest usage exceeds the second (``"argmax"``), by
-        which the second nearest centre is further away (``"kmeans"``), or of its neighbours with its label
-        (``"leiden"``).
+        How sure each label is, 0 to 1: the share by which a cell's largest usage exceeds the second, or for clusters by
+        which the nearest other centre is further away than its own.
     cluster_centers_ : (n_clusters, n_components) array or None
         Mean usages of the clusters, each cell's at unit length.
     objective_, history_, n_iter_, n_passes_, converged_

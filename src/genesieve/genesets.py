@@ -18,6 +18,7 @@ MIN_SIZE = 5
 MAX_SIZE = 500
 
 SHOWN_NAMES = 3  # names that an error shows of each side
+SHOWN_LETTERS = 60  # of a line that is not as it should be
 
 
 def read_gene_sets(gene_sets: GeneSets | str | PathLike[str]) -> dict[str, list[str]]:
@@ -53,7 +54,8 @@ def _read_gmt(path: Path) -> dict[str, list[str]]:
         if not name:
             continue
         if not rest:
-            raise ValueError(f"{path.name}, line {number} must be name, description and genes with tabs, got {name!r}")
+            shown = repr(name if len(name) <= SHOWN_LETTERS else f"{name[:SHOWN_LETTERS]}...")
+            raise ValueError(f"{path.name}, line {number} must be name, description and genes with tabs, got {shown}")
         if name in sets:
             raise ValueError(f"{path.name}, line {number} must have a new name, got {name!r} again")
         sets[name] = [gene.strip() for gene in rest[1:] if gene.strip()]

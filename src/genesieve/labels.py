@@ -49,8 +49,8 @@ def label_cells(
 def nearest(H: np.ndarray, centers: np.ndarray) -> Labelling:
     """Labels of further cells by the clusters of a fit: the centre of most similar direction."""
     U, C = directions(H), directions(centers)
-    cosines = U @ C.T
-    return Labelling(cosines.argmax(axis=1), _confidence(1.0 - cosines), centers)
+    labels = (U @ C.T).argmax(axis=1)
+    return Labelling(labels, _confidence(U, labels, centers), centers)
 
 
 def margin(H: np.ndarray) -> np.ndarray:
@@ -67,19 +67,24 @@ def directions(H: np.ndarray) -> np.ndarray:
     return np.divide(H, lengths, out=np.zeros_like(H), where=lengths > 0)
 
 
-def _confidence(distances: np.ndarray) -> np.ndarray:
-    """By how much of itself the distance (cells, clusters) to the second centre exceeds that to the first."""
-    if distances.shape[1] == 1:
-        return np.ones(len(distances))
-    first, second = np.partition(np.maximum(distances, 0.0), 1, axis=1)[:, :2].T
-    return 1.0 - np.divide(first, second, out=np.ones_like(first), where=second > 0)
+def _confidence(U: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """By how much of itself a cell's cosine distance to the nearest other centre exceeds that to its own, or 0."""
+    if len(centers) == 1:
+        return np.ones(len(U))
+    distances = np.maximum(1.0 - U.astype(np.float64) @ directions(centers).T, 0.0)  # (cells, clusters)
+    rows = np.arange(len(U))
+    own = distances[rows, labels]
+    distances[rows, labels] = np.inf
+    other = distances.min(axis=1)
+    return np.maximum(1.0 - np.divide(own, other, out=np.ones(len(U)), where=other > 0), 0.0)
 
 
 def _kmeans(U: np.ndarray, n_clusters: int, seed: int) -> Labelling:
     from sklearn.cluster import KMeans
 
     model = KMeans(n_clusters, n_init=KMEANS_STARTS, random_state=seed).fit(U)
-    return Labelling(model.labels_.astype(np.int64), _confidence(model.transform(U)), model.cluster_centers_)
+    labels, centers = model.labels_.astype(np.int64), model.cluster_centers_
+    return Labelling(labels, _confidence(U, labels, centers), centers)
 
 
 def _leiden(U: np.ndarray, n_clusters: int, resolution: float | None, seed: int) -> Labelling:
@@ -89,10 +94,8 @@ def _leiden(U: np.ndarray, n_clusters: int, resolution: float | None, seed: int)
     else:
         labels = _join(U, _split(graph, min(SPLIT * n_clusters, len(U)), seed), n_clusters)
     labels = _by_size(labels)
-    same = labels[graph.row] == labels[graph.col]
-    own, total = (np.bincount(graph.row, weights, len(U)) for weights in (graph.data * same, graph.data))
-    confidence = np.divide(own, total, out=np.zeros(len(U)), where=total > 0)
-    return Labelling(labels, confidence, _centers(U, labels))
+    centers = _centers(U, labels)
+    return Labelling(labels, _confidence(U, labels, centers), centers)
 
 
 def _graph(U: np.ndarray) -> sparse.coo_array:

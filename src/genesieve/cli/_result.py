@@ -55,16 +55,18 @@ def _programs(outcome: Outcome) -> None:
 
 def _lines(outcome: Outcome) -> list[str]:
     scores = outcome.record["scores"]
-    lines = [agreement(scores)] if scores else []
+    clusters = outcome.adata.uns["ssnmf"].get("cluster_centers")
+    of = "" if clusters is None else f"of {len(clusters)} clusters (clusters.csv) "
+    lines = [agreement(scores, of)] if scores else []
     if outcome.record["status"] != "complete":
         lines.append("The fit was stopped early: these are its results so far.")
     return [*lines, f"All files: {outcome.folder}", f"Report: {outcome.folder / 'report.html'}"]
 
 
-def agreement(scores: dict[str, float]) -> str:
+def agreement(scores: dict[str, float], of: str = "") -> str:
     """Scores against the known types, in words."""
     numbers = f"NMI {scores['nmi']:.2f}, ARI {scores['ari']:.2f}, purity {scores['purity']:.2f}"
-    return f"Agreement with the known types of {scores['cells']} cells: {numbers}"
+    return f"Agreement {of}with the known types of {scores['cells']} cells: {numbers}"
 
 
 def tell_enrichment(outcome: Outcome) -> None:

@@ -115,8 +115,9 @@ def _pack_params(model: SSNMF) -> dict[str, Any]:
     params = {name: getattr(model, name) for name in PARAMETERS}
     if not isinstance(params["init"], str):
         params["init"] = "given"
-    if not isinstance(params["gene_weights"], str):
-        params["gene_weights"] = "none" if params["gene_weights"] is None else "given"
+    params["orthogonality"] = model.orthogonality_  # what "auto" stood for
+    weighted, named = model.gene_weights_ is not None, isinstance(model.gene_weights, str)
+    params["gene_weights"] = "none" if not weighted else "variation" if named else "given"
     if not isinstance(params["random_state"], Integral):
         params["random_state"] = None
     written = {name: value for name, value in params.items() if value is not None}

@@ -19,7 +19,7 @@ from genesieve.workflow.folder import read_record, staged, write_record
 from genesieve.workflow.outputs import KEY, write_outputs
 from genesieve.workflow.provenance import Log, file_fingerprint, versions
 from genesieve.workflow.settings import Settings
-from genesieve.workflow.stages import Given, Place, check_settings, interpret, prepare, score, take
+from genesieve.workflow.stages import Given, Place, check_gene_sets, check_settings, interpret, prepare, score, take
 from genesieve.workflow.watch import Watcher
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def run(
     with staged(Path(out), force=force) as stage, log.listening():
         with watch.stage("read"), log.timed("read"):
             given = take(data, settings)
+            check_gene_sets(gene_sets)
             if repeats is not None:
                 _check_same_data(given, repeats, moved=given.source.get("path") != repeats["data"].get("path"))
         with watch.stage("prepare"), log.timed("prepare"):

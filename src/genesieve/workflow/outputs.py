@@ -89,9 +89,27 @@ def tables(adata: AnnData, *, known: str | None = None) -> dict[str, pd.DataFram
         "cells": cells_table(adata, known=known),
         "biclusters": adata.uns[keys.biclusters],
     }
+    if "cluster_centers" in adata.uns[keys.fit]:
+        found["clusters"] = clusters_table(adata, known=known)
     if keys.enrichment in adata.uns:
         found["enrichment"] = adata.uns[keys.enrichment]
     return found
+
+
+def clusters_table(adata: AnnData, *, known: str | None = None) -> pd.DataFrame:
+    """One row a cluster: its cells, their confidence and, where types are known, the most frequent one."""
+    keys = Keys(KEY)
+    labels, rows = adata.obs[keys.labels], []
+    for cluster in labels.cat.categories:
+        members = (labels == cluster).to_numpy()
+        row = {
+            "cluster": cluster,
+            "n_cells": int(members.sum()),
+            "share": float(members.mean()),
+            "median_confidence": float(adata.obs[keys.confidence][members].median()),
+        }
+        rows.append(row | (_mostly(adata.obs[known][members]) if known is not None else {}))
+    return pd.DataFrame(rows)
 
 
 def programs_table(adata: AnnData, *, known: str | None = None) -> pd.DataFrame:

@@ -16,7 +16,9 @@ from genesieve._anndata import listing, stored_values
 from genesieve._checks import check_choice
 from genesieve._keys import PREPARE, Keys
 from genesieve.estimators import SSNMF
+from genesieve.genesets import read_gene_sets
 from genesieve.io import FileError, RequestError, read
+from genesieve.labels import RULES
 from genesieve.metrics import nmi, purity
 from genesieve.tl.fit import given_genes
 from genesieve.workflow.outputs import KEY
@@ -54,8 +56,18 @@ def check_settings(settings: Settings) -> None:
         check_choice("values", settings.values, ["auto", *pp.VALUES])
         check_choice("preset", settings.preset, ["paper", None])
         pp._check_numbers(_share_or_cells(settings.min_cells), None, settings.preset)
-        re.compile(settings.exclude_genes or "")
+        check_choice("label_rule", settings.label_rule, [*RULES, None])
+        if settings.clusters is not None and settings.label_rule not in RULES[1:]:
+            raise ValueError(f"clusters must come with label_rule kmeans or leiden, got {settings.label_rule!r}")
+        _check_pattern(settings.exclude_genes)
         check_fit(settings, (UNKNOWN, UNKNOWN))
+
+
+def _check_pattern(exclude_genes: str | None) -> None:
+    try:
+        re.compile(exclude_genes or "")
+    except re.error as error:
+        raise ValueError(f"exclude_genes must be a regular expression, got {exclude_genes!r}: {error}") from None
 
 
 def check_fit(settings: Settings, shape: tuple[int, int]) -> None:
@@ -72,7 +84,7 @@ def asked_for() -> Iterator[None]:
     """Errors in here are about what was asked for."""
     try:
         yield
-    except (ValueError, TypeError, re.error) as error:
+    except (ValueError, TypeError) as error:
         raise RequestError(str(error)) from error
 
 
@@ -184,9 +196,23 @@ def interpret(adata: AnnData, gene_sets: Place | None) -> None:
 
 
 def enrich_object(adata: AnnData, gene_sets: Place) -> None:
-    """Enrichment, with errors that name the file."""
-    try:
+    """Enrichment of the sets in a file."""
+    with about_gene_sets(gene_sets):
         tl.enrich(adata, gene_sets, key=KEY)
+
+
+def check_gene_sets(gene_sets: Place | None) -> None:
+    """Raise if the file cannot be read: better now than after the fit."""
+    if gene_sets is not None:
+        with about_gene_sets(gene_sets):
+            read_gene_sets(gene_sets)
+
+
+@contextmanager
+def about_gene_sets(gene_sets: Place) -> Iterator[None]:
+    """Errors in here name the file."""
+    try:
+        yield
     except UnicodeDecodeError:
         raise FileError(f"{gene_sets} must be a GMT file in UTF-8, got other bytes") from None
     except (ValueError, OSError) as error:

@@ -7,34 +7,14 @@ import json
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import data, measures, report
+from benchmarks.places import ROOT, Places
 from benchmarks.results import Results, why_not
 
-ROOT = Path(__file__).resolve().parents[1]
 # A job that takes longer is stopped and noted as failed.
 TIME_LIMIT = 900
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where records, the page and its pictures go."""
-
-    records: Path
-    document: Path
-    images: Path
-
-    @classmethod
-    def under(cls, output: Path | None) -> Places:
-        """In the project, or all in one folder."""
-        if output is None:
-            return cls(ROOT / "benchmarks" / "results", ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "img")
-        return cls(output / "results", output / "benchmarks.md", output / "img")
-
-    def record(self, job: str) -> Path:
-        return self.records / f"{job.replace('/', '--')}.json"
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -8,34 +8,17 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.places import RECORDS, ROOT, Places
 from benchmarks.quality import data, genes, job, peers, report
 from benchmarks.quality.results import Results, path_of
 from benchmarks.results import why_not
 
-ROOT = Path(__file__).resolve().parents[2]
 # A method that takes longer for its seeds on one set is stopped; the seeds that it finished count.
 TIME_LIMIT = 1200
 # Threads of BLAS and OpenMP wait for each other where cores are shared, and their number may change sums and so labels.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where records, the page and its pictures go."""
-
-    records: Path
-    document: Path
-    images: Path
-
-    @classmethod
-    def under(cls, output: Path | None) -> Places:
-        """In the project, or all in one folder."""
-        if output is None:
-            return cls(ROOT / "benchmarks" / "results" / "quality", ROOT / "docs" / "quality.md", ROOT / "docs" / "img")
-        return cls(output / "results", output / "quality.md", output / "img")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -48,7 +31,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--report", action="store_true", help="run nothing, write the page from the records")
     parser.add_argument("--output", type=Path, help="a folder for all that is written, instead of the project")
     given = parser.parse_args(arguments)
-    places = Places.under(given.output)
+    places = Places.under(given.output, page="quality.md", records=RECORDS / "quality")
     pairs = [] if given.report else [(name, method) for method in given.only for name in given.data]
     for number, (name, method) in enumerate(pairs, start=1):
         told = run(name, method, places.records, seeds=range(given.seeds), fresh=given.fresh)

@@ -14,6 +14,7 @@ from sklearn.utils.extmath import row_norms
 from genesieve._anndata import check_unique_genes, fit_of, listing
 from genesieve._keys import Keys
 from genesieve.interpret import bicluster_genes, selected_genes
+from genesieve.labels import margin
 from genesieve.pl._slots import Programs, column_colors, read_programs
 from genesieve.pl._style import OKABE_ITO, TOL_MUTED, distinct_colors
 
@@ -155,8 +156,7 @@ def _read_confidence(adata: AnnData, keys: Keys, usages: np.ndarray) -> Confiden
         return Confidence(np.clip(np.nan_to_num(stored, nan=0.0), 0.0, 1.0), measured=True)
     if usages.shape[1] == 1:
         return Confidence((usages[:, 0] > 0).astype(float), measured=False)
-    second, best = np.partition(usages.astype(np.float64), -2, axis=1)[:, -2:].T
-    return Confidence(np.where(best > 0, 1.0 - second / np.where(best > 0, best, 1.0), 0.0), measured=False)
+    return Confidence(margin(usages), measured=False)
 
 
 def _read_biclusters(adata: AnnData, keys: Keys, weights: np.ndarray, genes: np.ndarray) -> np.ndarray:

@@ -69,6 +69,11 @@ class Blocks:
         """``||X||^2`` in double precision."""
         return sum(self._map(lambda X, rows: self._block_squares(X)))
 
+    @cached_property
+    def _plain_norm(self) -> float:
+        """``||X||^2``, gene weights aside; kept, as every stage of a fit ends with a residual."""
+        return sum(self._map(lambda X, rows: _sum_of_squares(X.data if sparse.issparse(X) else X)))
+
     def weighted(self, gene_weights: np.ndarray) -> Blocks:
         """The same cells under other gene weights; X is shared."""
         return Blocks(self._X, gene_weights=gene_weights, n_jobs=self._n_jobs)
@@ -87,8 +92,7 @@ class Blocks:
         if self._weights is None:
             return 2.0 * half_squared_residual(self.squared_norm, W, sweep.cross, sweep.gram)
         weights = self._weights[:, None]
-        norm = sum(self._map(lambda X, rows: _sum_of_squares(X.data if sparse.issparse(X) else X)))
-        return 2.0 * half_squared_residual(norm, W / weights, sweep.cross / weights, sweep.gram)
+        return 2.0 * half_squared_residual(self._plain_norm, W / weights, sweep.cross / weights, sweep.gram)
 
     def sweep(self, W: np.ndarray, H: np.ndarray, step: CellStep) -> Sweep:
         """One pass: for each block ``H_b = step(H_b, X_b W)``, and the sums ``X^T H`` and ``H^T H``."""

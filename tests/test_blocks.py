@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from genesieve.core import blocks as blocks_module
-from genesieve.core.blocks import Blocks, available_threads
+from genesieve.core import sources
+from genesieve.core.blocks import Blocks
 from genesieve.core.objective import Overlap, gram_of
 
 RNG = np.random.default_rng(0)
@@ -26,7 +26,7 @@ STORAGES = {
 
 @pytest.fixture(params=[1, 7, 10_000], ids=lambda values: f"{values} values a block")
 def block_values(request, monkeypatch):
-    monkeypatch.setattr(blocks_module, "BLOCK_VALUES", request.param)
+    monkeypatch.setattr(sources, "BLOCK_VALUES", request.param)
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -45,7 +45,7 @@ def test_a_sweep_is_its_definition_for_every_storage_and_block_size(block_values
 
 @pytest.mark.parametrize("storage", ["dense", "csr_array"])
 def test_sums_do_not_depend_on_the_number_of_threads(monkeypatch, storage):
-    monkeypatch.setattr(blocks_module, "BLOCK_VALUES", 40)
+    monkeypatch.setattr(sources, "BLOCK_VALUES", 40)
     one, two = (Blocks(STORAGES[storage](X), n_jobs=jobs).sweep(W, H0, STEP) for jobs in (1, 2))
     np.testing.assert_array_equal(one.cross, two.cross)
     np.testing.assert_array_equal(one.gram, two.gram)
@@ -61,7 +61,7 @@ def test_float32_stays_float32_and_sums_are_double(storage):
 @pytest.mark.parametrize("storage", ["dense", "csr_array"])
 def test_blocks_share_memory_with_the_data(storage):
     data = STORAGES[storage](X)
-    block = blocks_module._cell_slice(data, slice(10, 20))
+    block = sources.cell_slice(data, slice(10, 20))
     assert np.shares_memory(
         block.data if sparse.issparse(block) else block, data.data if sparse.issparse(data) else data
     )
@@ -72,9 +72,10 @@ def test_blocks_share_memory_with_the_data(storage):
 @pytest.mark.parametrize("weights", [None, RNG.random(30) + 0.5], ids=["plain", "weighted"])
 def test_worst_cell(block_values, storage, weights):
     dense = X.toarray() * (1 if weights is None else weights)
-    H = RNG.random((50, 4))
-    worst = np.argmax(np.linalg.norm(dense - H @ W.T, axis=1))
-    found = Blocks(STORAGES[storage](X), gene_weights=weights).worst_cell(W, H)
+    other = RNG.random((30, 4))
+    H = STEP(H0, dense @ W)
+    worst = np.argmax(np.linalg.norm(dense - H @ other.T, axis=1))
+    found = Blocks(STORAGES[storage](X), gene_weights=weights).worst_cell(other, W, STEP)
     np.testing.assert_allclose(found, dense[worst])
 
 
@@ -90,8 +91,8 @@ def test_a_part_has_the_chosen_cells_and_the_largest_genes(storage, weights):
 
 
 def test_threads():
-    assert available_threads(3) == 3
-    assert available_threads(None) == available_threads(-1) >= 1
+    assert sources.available_threads(3) == 3
+    assert sources.available_threads(None) == sources.available_threads(-1) >= 1
 
 
 def test_never_dense():

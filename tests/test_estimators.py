@@ -14,8 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import genesieve as gs
-from genesieve.core import blocks as blocks_module
-from genesieve.core import init
+from genesieve.core import init, sources
 from genesieve.estimators import ORTHOGONALITY
 
 VARIANTS = [
@@ -117,7 +116,7 @@ def test_storage_and_dtype(data, storage, dtype):
 
 def test_threads_and_block_size_change_nothing_that_matters(data, monkeypatch):
     plain = fit(data, n_jobs=1)
-    monkeypatch.setattr(blocks_module, "BLOCK_VALUES", 3000)
+    monkeypatch.setattr(sources, "BLOCK_VALUES", 3000)
     one, two, again = fit(data, n_jobs=1), fit(data, n_jobs=2), fit(data, n_jobs=2)
     assert two.objective_ == pytest.approx(plain.objective_, rel=1e-6)
     np.testing.assert_array_equal(one.components_, two.components_)

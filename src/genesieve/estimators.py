@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,25 +14,20 @@ from sklearn.utils import Tags
 from sklearn.utils import check_array as sklearn_check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from genesieve._checks import (
-    check_array,
-    check_choice,
-    check_integer,
-    check_non_negative,
-    check_number,
-    check_two_dimensional,
-    one_line_errors,
-)
+from genesieve._checkpoint import Checkpoint, Kept
+from genesieve._checks import check_array, check_non_negative, check_two_dimensional, one_line_errors
+from genesieve._parameters import check_parameters, describe_fit, read_memory, read_required, read_start
 from genesieve._random import as_generator
 from genesieve.core.blocks import Blocks
-from genesieve.core.model import SOLVERS, SPARSITIES, STARTS, Model, score_cells
-from genesieve.core.solvers import Callback, Factors, Result
+from genesieve.core.model import Model, score_cells
+from genesieve.core.objective import gram_of
+from genesieve.core.solvers import Callback, Result
+from genesieve.core.streamed import as_source, streamed
 from genesieve.core.weights import variation_weights
-from genesieve.labels import RULES, label_cells
+from genesieve.labels import label_cells
 
 STORAGE = ("csr", "csc")
 DTYPES = [np.float64, np.float32]
-WEIGHTINGS = ("variation", "auto")
 
 # What orthogonality="auto" takes with a budget of genes: enough that a program shared by all cells, which would be the
 # largest of most, is not worth having. Labels agree with known types as well from 0.03 to 0.2 (docs/quality.md).
@@ -90,9 +87,16 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Find the steps of ``"palm"`` and ``"mapalm"`` by backtracking instead of from the Lipschitz constant.
     n_jobs
         Threads; ``None`` or -1 uses every core there is.
+    memory
+        What a fit from a file may take, in bytes or as ``"2GB"``: it decides how much is read at once. ``None``: pieces
+        of some hundred megabytes. It has no effect on data in memory.
     callback
         Called after every iteration with a ``Progress`` (iteration, objective, passes, seconds). If it returns
         ``True``, the fit ends there with what it has.
+    checkpoint
+        A file to keep the fit in after every iteration. A fit that finds it there goes on from the last iteration and
+        ends where it would have ended without interruption; it needs the same parameters, an integer as
+        ``random_state``, and the same data, wherever they are.
     random_state
         Seed, ``numpy.random.Generator`` or ``RandomState``.
 
@@ -139,7 +143,9 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         required_genes: np.ndarray | None = None,
         line_search: bool = False,
         n_jobs: int | None = None,
+        memory: float | str | None = None,
         callback: Callback | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -159,11 +165,18 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.required_genes = required_genes
         self.line_search = line_search
         self.n_jobs = n_jobs
+        self.memory = memory
         self.callback = callback
+        self.checkpoint = checkpoint
         self.random_state = random_state
 
     def fit(self, X: Any, y: object = None) -> Self:
-        """Fit the programs to cells x genes ``X``, dense or sparse."""
+        """Fit the programs to cells x genes ``X``, dense or sparse.
+
+        X may also be in an open file (the values of a backed AnnData, an array of HDF5 or zarr), or a Dask array of
+        blocks of cells: it is then read block by block in every pass, and never as a whole. A Dask array is worked on
+        where the current ``dask.distributed`` client says, or without one on Dask's own threads.
+        """
         self._fit(X)
         return self
 
@@ -215,46 +228,25 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     # -------------------------------------------------------------------------------------------- at the door
 
-    def _check_parameters(self, shape: tuple[int, int]) -> None:
-        n_cells, n_genes = shape
-        why = f"the smaller of n_samples={n_cells} and n_features={n_genes}"
-        check_integer("n_components", self.n_components, 1, min(shape), why=why)
-        if self.n_genes is not None:
-            check_integer("n_genes", self.n_genes, 1, n_genes, why="the genes given")
-        check_choice("sparsity", self.sparsity, SPARSITIES)
-        check_choice("solver", self.solver, list(SOLVERS))
-        if not (isinstance(self.orthogonality, str) and self.orthogonality in ("exact", "auto")):
-            check_number("orthogonality", self.orthogonality, or_else="'exact' or 'auto'")
-        self._check_labels(n_cells)
-        check_choice("gauge", self.gauge, ["unit", None])
-        if isinstance(self.gene_weights, str):
-            check_choice("gene_weights", self.gene_weights, WEIGHTINGS)
-        check_integer("max_iter", self.max_iter, 1)
-        check_integer("n_restarts", self.n_restarts, 1)
-        if self.tol is not None:
-            check_number("tol", self.tol)
-        if self.n_jobs is not None and self.n_jobs != -1:
-            check_integer("n_jobs", self.n_jobs, 1)
-        if isinstance(self.init, str):
-            check_choice("init", self.init, list(STARTS))
-
-    def _check_labels(self, n_cells: int) -> None:
-        check_choice("labels", self.labels, RULES)
-        if self.n_clusters is not None:
-            if self.resolution is not None:
-                raise ValueError(f"n_clusters must be None where a resolution is given, got {self.n_clusters!r}")
-            check_integer("n_clusters", self.n_clusters, 1, n_cells, why="the cells given")
-        if self.resolution is not None:
-            if self.labels != "leiden":
-                raise ValueError(f"resolution must be None unless labels is 'leiden', got labels={self.labels!r}")
-            check_number("resolution", self.resolution)
-
     def _read(self, X: Any, *, reset: bool) -> Any:
-        """Cells x genes as scikit-learn reads it, with all genes of the fit."""
+        """Cells x genes as scikit-learn reads it, with all genes of the fit; outside memory as they are."""
         check_two_dimensional(X)
+        outside = streamed(X)
+        if outside is not None:
+            self._check_outside(outside.shape, reset=reset)
+            return outside
         with one_line_errors("X"):
             X = validate_data(self, X, reset=reset, accept_sparse=STORAGE, dtype=DTYPES)
         return check_non_negative(X, type(self).__name__)
+
+    def _check_outside(self, shape: tuple[int, int], *, reset: bool) -> None:
+        if 0 in shape:
+            raise ValueError(f"X must have cells and genes, got {shape[0]} cells x {shape[1]} genes")
+        if reset:
+            self.n_features_in_ = shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+        elif shape[1] != self.n_features_in_:
+            raise ValueError(f"X must have {self.n_features_in_} genes (those of the fit), got {shape[1]}")
 
     def _read_new(self, X: Any, selected_only: bool) -> tuple[Any, np.ndarray]:
         """New cells, and the genes that their columns are."""
@@ -270,43 +262,47 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             X = sklearn_check_array(X, accept_sparse=STORAGE, dtype=DTYPES)
         return check_non_negative(X, type(self).__name__), selected
 
-    def _read_required(self, n_genes: int) -> np.ndarray | None:
-        """The required genes as a mask."""
-        if self.required_genes is None:
-            return None
-        if self.sparsity != "rows" or self.n_genes is None:
-            raise ValueError("required_genes must be None unless sparsity is 'rows' and n_genes is a number")
-        required = np.asarray(self.required_genes)
-        if required.dtype != bool or required.shape != (n_genes,):
-            if required.ndim != 1 or required.dtype.kind not in "iu" or not np.isin(required, np.arange(n_genes)).all():
-                raise ValueError(
-                    f"required_genes must be a mask of length {n_genes} or indices below it (the genes given),"
-                    f" got an array of {required.dtype} of shape {required.shape}"
-                )
-            required = np.isin(np.arange(n_genes), required)
-        if required.sum() > self.n_genes:
-            raise ValueError(f"required_genes must be at most n_genes={self.n_genes}, got {required.sum()}")
-        return required
-
     # -------------------------------------------------------------------------------------------- the fit
 
     def _fit(self, X: Any) -> np.ndarray:
         X = self._read(X, reset=True)
-        self._check_parameters(X.shape)
-        blocks = Blocks(X, n_jobs=self.n_jobs)
+        check_parameters(self, X.shape)
+        source = as_source(X, n_jobs=self.n_jobs, memory=read_memory(self.memory), rank=self.n_components)
+        if not source.holds_usages and self.solver != "bcd":
+            raise ValueError(f"solver must be 'bcd' for a Dask array, got {self.solver!r}")
+        blocks = Blocks(source, n_jobs=self.n_jobs)
         self.orthogonality_, self.gene_weights_ = self._resolve(blocks)
         if self.gene_weights_ is not None:
             blocks = blocks.weighted(self.gene_weights_)
-        model = self._model(X.shape, X.dtype)
         rng = as_generator(self.random_state)
-        results: list[Result] = []
-        for start in rng.spawn(self.n_restarts):
-            results.append(model.fit(blocks, start, self.callback))
-            if results[-1].stopped:
-                break
-        H = self._publish(min(results, key=lambda result: result.objective))
+        best = self._fit_starts(blocks, rng.spawn(self.n_restarts))
+        H = self._publish(best, _usages(blocks, best))
         self._label(H, seed=int(rng.integers(2**31)))
         return H
+
+    def _fit_starts(self, blocks: Blocks, starts: list[np.random.Generator]) -> Result:
+        """The best of the fits from every start; a checkpoint says which are done, and where to go on."""
+        model = self._model(blocks)
+        book, kept = self._open_checkpoint(blocks)
+        best = None if kept is None else kept.best
+        for number, start in enumerate(starts):
+            if kept is not None and number < kept.restart:
+                continue
+            keep = None if book is None else book.keeper(number, best)
+            snapshot = kept.snapshot if kept is not None and number == kept.restart else None
+            result = model.fit(blocks, start, self.callback, keep=keep, snapshot=snapshot)
+            best = result if best is None or result.objective < best.objective else best
+            if result.stopped:
+                best = replace(best, stopped=True)
+                break
+        assert best is not None, "there is at least one start"
+        return best
+
+    def _open_checkpoint(self, blocks: Blocks) -> tuple[Checkpoint | None, Kept | None]:
+        if self.checkpoint is None:
+            return None, None
+        book = Checkpoint(self.checkpoint, describe_fit(self, blocks.shape, blocks.squared_norm))
+        return book, book.read()
 
     def _resolve(self, blocks: Blocks) -> tuple[float | str, np.ndarray | None]:
         """The penalty and the gene weights that ``"auto"`` stands for."""
@@ -322,7 +318,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             weights = check_array("gene_weights", weights, (blocks.shape[1],), positive=True)
         return orthogonality, weights
 
-    def _model(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Model:
+    def _model(self, blocks: Blocks) -> Model:
         """The parameters in the core's terms."""
         return Model(
             rank=self.n_components,
@@ -330,28 +326,16 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             sparsity=self.sparsity,
             orthogonality=self.orthogonality_,
             solver=self.solver,
-            init=self.init if isinstance(self.init, str) else self._read_start(shape, dtype),
+            init=self.init if isinstance(self.init, str) else read_start(self, blocks, self.gene_weights_),
             max_iter=self.max_iter,
             tol=self.tol,
             line_search=self.line_search,
-            required=self._read_required(shape[1]),
+            required=read_required(self, blocks.shape[1]),
         )
 
-    def _read_start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Factors:
-        """The user's pair (H0, W0)."""
-        if not isinstance(self.init, tuple | list) or len(self.init) != 2:
-            raise TypeError(f"init must be one of {list(STARTS)} or a pair (H0, W0), got {type(self.init).__name__}")
-        H, W = (
-            check_array(f"init {name}", factor, (size, self.n_components))
-            for name, factor, size in zip(("H0", "W0"), self.init, shape, strict=True)
-        )
-        if self.gene_weights_ is not None:
-            W = W * self.gene_weights_[:, None]
-        return Factors(H.astype(dtype), W.astype(dtype))
-
-    def _publish(self, result: Result) -> np.ndarray:
+    def _publish(self, result: Result, H: np.ndarray) -> np.ndarray:
         """Set the fitted attributes from a solver's result, in the public gauge; the usages."""
-        H, W = result.factors
+        W = result.factors.W
         if self.gene_weights_ is not None:
             W = (W / self.gene_weights_[:, None]).astype(W.dtype)
         norms = np.linalg.norm(W, axis=0) if self.gauge == "unit" else np.ones(W.shape[1])
@@ -383,6 +367,12 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 f"{empty} of {len(self.components_)} programs are empty; the data may not hold so many, ask for fewer"
             )
             warnings.warn(message, UserWarning, stacklevel=5)
+
+
+def _usages(blocks: Blocks, result: Result) -> np.ndarray:
+    """H of a result, solved from W where it stayed with the cells or was not kept."""
+    H, W = result.factors
+    return blocks.usages(W, result.penalty.cell_step(gram_of(W))) if H is None else H
 
 
 def _pick_columns(table: Any, names: np.ndarray) -> Any:

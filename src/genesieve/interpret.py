@@ -11,7 +11,7 @@ from sklearn.utils.extmath import row_norms
 
 from genesieve.core.constraints import row_gains
 from genesieve.core.nnls import nnls
-from genesieve.core.objective import Orthogonal, Overlap, Penalty, RelativeOverlap, gram_of
+from genesieve.core.objective import gram_of
 
 Z_THRESHOLD = 1.5
 """Of a bicluster's genes, as the paper has it on Pollen."""
@@ -32,8 +32,6 @@ OUTLIER_SHARE = 0.5
 LEAST_NOISE = 0.01
 # What is known of the usages before any gene is measured, relative to a gene whose signal equals its noise.
 PRIOR_INFORMATION = 0.01
-
-PENALTIES: dict[str, type[Any]] = {kind.__name__: kind for kind in (Overlap, RelativeOverlap, Orthogonal)}
 
 
 # ------------------------------------------------------------------------------------------------ genes
@@ -177,14 +175,3 @@ def _spread_within(values: np.ndarray, low: np.ndarray) -> float:
     """Pooled standard deviation of the two groups; 0 where there is none to speak of."""
     squares = sum(((group - group.mean()) ** 2).sum() for group in (values[low], values[~low]))
     return float(np.sqrt(squares / max(len(values) - 2, 1)))
-
-
-def pack_penalty(penalty: Any) -> dict[str, str | float]:
-    """A penalty as plain types."""
-    return {"kind": type(penalty).__name__, **{name: float(value) for name, value in vars(penalty).items()}}
-
-
-def unpack_penalty(packed: dict[str, Any]) -> Penalty:
-    """The penalty that `pack_penalty` wrote."""
-    values = {name: float(value) for name, value in packed.items() if name != "kind"}
-    return PENALTIES[str(packed["kind"])](**values)

@@ -62,7 +62,7 @@ def nmf(blocks: Blocks, rank: int, rng: np.random.Generator) -> Factors:
     small = sample(blocks, rng, n_cells=max(NMF_START_CELLS, rank), n_genes=NMF_START_GENES)
     begun = [_plain_fit(small.blocks, random(small.blocks, rank, rng), NMF_START_ITERATIONS) for _ in range(NMF_STARTS)]
     W = small.embed(min(begun, key=lambda result: result.objective).factors.W)
-    return balanced(_plain_fit(blocks, without_usages(blocks, W), SAMPLE_ITERATIONS).factors)
+    return balanced(_plain_fit(blocks, without_usages(W), SAMPLE_ITERATIONS).factors)
 
 
 def _plain_fit(blocks: Blocks, start: Factors, max_iter: int) -> Result:
@@ -104,9 +104,9 @@ def is_large(blocks: Blocks) -> bool:
     return blocks.shape[0] > SAMPLE_CELLS or blocks.shape[1] > SAMPLE_GENES
 
 
-def without_usages(blocks: Blocks, W: np.ndarray) -> Factors:
+def without_usages(W: np.ndarray) -> Factors:
     """W and no usages yet: bcd solves them in its first pass."""
-    return Factors(np.zeros((blocks.shape[0], W.shape[1]), dtype=blocks.dtype), W)
+    return Factors(None, W)
 
 
 def with_usages(blocks: Blocks, W: np.ndarray) -> Factors:
@@ -116,25 +116,25 @@ def with_usages(blocks: Blocks, W: np.ndarray) -> Factors:
 
 def balanced(factors: Factors) -> Factors:
     """The same product, every program with the same norm in both factors."""
-    h_norms, w_norms = (np.linalg.norm(factor, axis=0) for factor in factors)
+    H, W = factors
+    h_norms, w_norms = (np.linalg.norm(factor, axis=0) for factor in (H, W))
     alive = (h_norms > 0) & (w_norms > 0)
     ratio = np.sqrt(np.divide(w_norms, h_norms, out=np.ones_like(h_norms), where=alive))
     ratio[~alive] = 1.0
-    return Factors(factors.H * ratio, factors.W / ratio)
+    return Factors(H * ratio, W / ratio)
 
 
 def _svd(blocks: Blocks, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Leading singular triplets by subspace iteration: each sweep with H = X W gives X^T X W."""
     width = min(rank + SVD_OVERSAMPLING, *blocks.shape)
     basis = np.linalg.qr(rng.standard_normal((blocks.shape[1], width)))[0]  # (genes, width)
-    nothing = np.empty((blocks.shape[0], width), dtype=blocks.dtype)
     for _ in range(SVD_ROUNDS):
-        basis = np.linalg.qr(blocks.sweep(basis, nothing, _products).cross)[0]
-    sweep = blocks.sweep(basis, nothing, _products)
+        basis = np.linalg.qr(blocks.sweep(basis, None, _products).cross)[0]
+    sweep = blocks.sweep(basis, None, _products)
     squares, rotation = np.linalg.eigh(sweep.gram)
     squares, rotation = squares[::-1][:rank], rotation[:, ::-1][:, :rank]
     scale = np.sqrt(np.maximum(squares, 0.0))
-    left = sweep.H @ rotation
+    left = (blocks.usages(basis, _products) if sweep.H is None else sweep.H) @ rotation
     return np.divide(left, scale, out=np.zeros_like(left), where=scale > 0), scale, basis @ rotation
 
 

@@ -13,7 +13,8 @@ from genesieve.core import init as starts
 from genesieve.core.blocks import Blocks
 from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
 from genesieve.core.objective import Orthogonal, Overlap, Penalty, RelativeOverlap, gram_of
-from genesieve.core.solvers import Callback, Factors, Result, Run, Solver, bcd, continuation, mapalm, palm
+from genesieve.core.solvers import Callback, Factors, Result, Run, Snapshot, Solver, bcd, continuation, mapalm, palm
+from genesieve.core.streamed import as_source
 
 SOLVERS: dict[str, Callable[..., Result]] = {"bcd": bcd, "mapalm": mapalm, "palm": palm}
 SPARSITIES = ("rows", "columns", "entries", None)
@@ -49,9 +50,18 @@ class Model:
     line_search: bool
     required: np.ndarray | None  # mask of genes sure of a place in the budget
 
-    def fit(self, blocks: Blocks, rng: np.random.Generator, callback: Callback | None = None) -> Result:
-        """Fit from one start."""
+    def fit(
+        self,
+        blocks: Blocks,
+        rng: np.random.Generator,
+        callback: Callback | None = None,
+        *,
+        keep: Callable[[Snapshot], object] | None = None,
+        snapshot: Snapshot | None = None,
+    ) -> Result:
+        """Fit from one start, or on from a snapshot of that fit; ``keep`` is given one after every iteration."""
         run = Run(blocks, self._constraint(), self._penalty(), self.max_iter, self._tolerance(blocks), callback)
+        run.keep, run.snapshot = keep, snapshot
         if not isinstance(self.init, str):
             return self._solve(run, self.init)
         if self.solver == "bcd" and self.init == "nmf" and starts.is_large(blocks):
@@ -67,7 +77,7 @@ class Model:
         part_run = Run(part.blocks, constraint, run.penalty, iterations, starts.SAMPLE_TOLERANCE)
         placed = self._solve(part_run, self._start(part.blocks, constraint, rng))
         run.penalty = placed.penalty
-        return bcd(run, starts.without_usages(run.blocks, part.embed(placed.factors.W)))
+        return bcd(run, starts.without_usages(part.embed(placed.factors.W)))
 
     def _start(self, blocks: Blocks, constraint: Constraint, rng: np.random.Generator) -> Factors:
         """The start by its name; for a fixed penalty from an NMF, the better of some that weaker ones led there."""
@@ -90,10 +100,8 @@ class Model:
         if self.orthogonality != "exact":
             return solver(run, start)
         stages = [self._penalty(FIRST_PENALTY * PENALTY_GROWTH**stage) for stage in range(PENALTY_STAGES)]
-        result = continuation(solver, run, start, stages, tol=ORTHOGONALITY_TOLERANCE)
-        if self.solver != "bcd" or run.stopped:
-            return result
-        return continuation(solver, run, result.factors, [Orthogonal()], tol=0.0)
+        last = Orthogonal() if self.solver == "bcd" else None
+        return continuation(solver, run, start, stages, tol=ORTHOGONALITY_TOLERANCE, last=last)
 
     def _penalty(self, strength: float = FIRST_PENALTY) -> Penalty:
         """The penalty of the given strength, or the fixed one: scale-free for bcd, the paper's for the others."""
@@ -138,5 +146,5 @@ def score_cells(
     W = W * scale
     if gene_weights is not None:
         W, gene_weights = W * gene_weights[:, None], gene_weights[columns]
-    blocks = Blocks(X, gene_weights=gene_weights, n_jobs=n_jobs)
+    blocks = Blocks(as_source(X, n_jobs=n_jobs), gene_weights=gene_weights, n_jobs=n_jobs)
     return blocks.usages(W[columns], penalty.cell_step(gram_of(W))) * scale.astype(blocks.dtype)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -123,6 +123,20 @@ class Orthogonal:
 
     def cell_step(self, gene_gram: np.ndarray) -> CellStep:
         return partial(_assign_rows, np.diag(gene_gram))
+
+
+PENALTIES: dict[str, type[Any]] = {kind.__name__: kind for kind in (Overlap, RelativeOverlap, Orthogonal)}
+
+
+def pack_penalty(penalty: Any) -> dict[str, str | float]:
+    """A penalty as plain types."""
+    return {"kind": type(penalty).__name__, **{name: float(value) for name, value in vars(penalty).items()}}
+
+
+def unpack_penalty(packed: dict[str, Any]) -> Penalty:
+    """The penalty that `pack_penalty` wrote."""
+    values = {name: float(value) for name, value in packed.items() if name != "kind"}
+    return PENALTIES[str(packed["kind"])](**values)
 
 
 def exact_step(quadratic: np.ndarray) -> CellStep:

@@ -7,10 +7,10 @@ They are silent: progress goes to a callback. An iteration costs one pass over X
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ FIRST_STRIDE = 8.0
 class Factors(NamedTuple):
     """Both factors, tall: X is about ``H @ W.T``."""
 
-    H: np.ndarray  # (cells, rank)
+    H: Any  # (cells, rank); None where it is left to be solved from W
     W: np.ndarray  # (genes, rank)
 
 
@@ -50,6 +50,7 @@ class Result:
     """Where a solver ended and how it came there."""
 
     factors: Factors
+    gram: np.ndarray  # H^T H
     objective: float
     squared_residual: float
     penalty: Penalty
@@ -70,6 +71,28 @@ class State:
     def factors(self) -> Factors:
         return Factors(self.sweep.H, self.W)
 
+    def arrays(self, **more: object) -> Arrays:
+        """All but H, for a snapshot."""
+        parts = {"W": self.W, "cross": self.sweep.cross, "gram": self.sweep.gram, "objective": self.objective, **more}
+        return {name: np.asarray(part) for name, part in parts.items()}
+
+    @classmethod
+    def from_arrays(cls, kept: Arrays, H: np.ndarray | None = None) -> State:
+        """The state of a snapshot."""
+        return cls(kept["W"], Sweep(H, kept["cross"], kept["gram"]), float(kept["objective"]))
+
+
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All that a solver needs to go on from the end of an iteration; H follows from W."""
+
+    stage: int  # of a continuation
+    arrays: Arrays
+    history: list[Progress]
+
 
 @dataclass
 class Run:
@@ -81,12 +104,15 @@ class Run:
     max_iter: int
     tol: float
     callback: Callback | None = None
+    keep: Callable[[Snapshot], object] | None = None  # is given a snapshot after every iteration
+    snapshot: Snapshot | None = None  # to go on from
+    stage: int = 0
     history: list[Progress] = field(default_factory=list)
     stopped: bool = False
     passes: int = 0
     began: float = field(default_factory=time.perf_counter)
 
-    def sweep(self, W: np.ndarray, H: np.ndarray, step: CellStep) -> Sweep:
+    def sweep(self, W: np.ndarray, H: np.ndarray | None, step: CellStep) -> Sweep:
         """One pass over the cells, counted."""
         self.passes += 1
         return self.blocks.sweep(W, H, step)
@@ -103,10 +129,25 @@ class Run:
         """The decrease of the objective below which a run counts as converged."""
         return max(self.tol * state.objective, CANCELLATION * self.blocks.squared_norm)
 
-    def report(self, objective: float) -> bool:
-        """Note the end of an iteration; whether the callback wants it to be the last."""
+    def resume(self) -> Arrays | None:
+        """What was kept of this stage, if the run is to go on from there; its record goes on, too."""
+        if self.snapshot is None or self.snapshot.stage != self.stage:
+            return None
+        arrays, self.history, self.snapshot = self.snapshot.arrays, list(self.snapshot.history), None
+        self.passes = self.history[-1].passes
+        self.began = time.perf_counter() - self.history[-1].seconds
+        return arrays
+
+    def is_past(self, stage: int) -> bool:
+        """Whether the snapshot to go on from is of a later stage."""
+        return self.snapshot is not None and self.snapshot.stage > stage
+
+    def report(self, objective: float, arrays: Arrays) -> bool:
+        """Note and keep the end of an iteration; whether the callback wants it to be the last."""
         seconds = time.perf_counter() - self.began
         self.history.append(Progress(len(self.history) + 1, objective, self.passes, seconds))
+        if self.keep is not None:
+            self.keep(Snapshot(self.stage, arrays, self.history))
         if self.callback is not None:
             self.stopped = self.callback(self.history[-1]) is True
         return self.stopped
@@ -114,7 +155,16 @@ class Run:
     def result(self, state: State, converged: bool) -> Result:
         """The finished run."""
         residual = max(self.blocks.squared_residual(state.W, state.sweep), 0.0)  # the Gram form may cancel below zero
-        return Result(state.factors, state.objective, residual, self.penalty, converged, self.stopped, self.history)
+        return Result(
+            factors=state.factors,
+            gram=state.sweep.gram,
+            objective=state.objective,
+            squared_residual=residual,
+            penalty=self.penalty,
+            converged=converged,
+            stopped=self.stopped,
+            history=self.history,
+        )
 
 
 Solver = Callable[[Run, Factors], Result]
@@ -168,8 +218,13 @@ def mapalm(run: Run, start: Factors, *, line_search: bool = False) -> Result:
 
 def _alternate(run: Run, start: Factors, *, accelerated: bool, line_search: bool) -> Result:
     previous = current = start
-    state, momentum, converged = None, 1.0, False
-    for _ in range(run.max_iter):
+    state, momentum, converged, done = None, 1.0, False, 0
+    kept = run.resume()
+    if kept is not None:
+        previous, current = Factors(kept["previous_H"], kept["previous_W"]), Factors(kept["H"], kept["W"])
+        state, momentum = State.from_arrays(kept, current.H), float(kept["momentum"])
+        converged, done = bool(kept["converged"]), int(kept["done"])
+    for iteration in range(done + 1, 1 + (done if converged else run.max_iter)):
         momentum, last = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0, momentum
         weight = (last - 1.0) / momentum if accelerated else 0.0  # Eq. 12
         trial = _proximal_pair(run, _extrapolate(current, previous, weight), current.W, line_search)
@@ -177,7 +232,15 @@ def _alternate(run: Run, start: Factors, *, accelerated: bool, line_search: bool
             trial = _proximal_pair(run, current, current.W, line_search)
         previous, current, state = current, trial.factors, trial
         converged = relative_change(current, previous) < run.tol
-        if run.report(state.objective) or converged:
+        arrays = state.arrays(
+            H=current.H,
+            previous_H=previous.H,
+            previous_W=previous.W,
+            momentum=momentum,
+            converged=converged,
+            done=iteration,
+        )
+        if run.report(state.objective, arrays) or converged:
             break
     assert state is not None, "max_iter is at least 1"
     return run.result(state, converged)
@@ -230,11 +293,9 @@ def bcd(run: Run, start: Factors) -> Result:
     is over when the W step has next to nothing to gain. It ends with the H that is best for its W, so that transforming
     the training cells gives the same H.
     """
-    state = _at(run, start.W, start.H)
-    if not run.constraint.contains(start.W):
-        state = replace(state, objective=np.inf)  # what breaks the budget does not count
-    last, converged, revivals = None, False, start.W.shape[1]
-    for _ in range(run.max_iter):
+    at = _set_out(run, start)
+    state, last, revivals, converged = at.state, at.last, at.revivals, False
+    for iteration in range(at.done + 1, run.max_iter + 1):
         step = _gene_step(run, state, may_revive=revivals > 0)
         revivals -= step.revived
         if step.decrease <= run.least_decrease(state) < np.inf and not step.revived:
@@ -245,14 +306,46 @@ def bcd(run: Run, start: Factors) -> Result:
             converged = True
             break
         state, last = new, step
-        if run.report(state.objective):
+        if run.report(state.objective, Position(state, last, revivals, iteration).arrays()):
             break
     if not run.history:
-        run.report(state.objective)
+        run.report(state.objective, Position(state, last, revivals, 0).arrays())
     return run.result(state, converged)
 
 
-def _at(run: Run, W: np.ndarray, H: np.ndarray) -> State:
+@dataclass(frozen=True)
+class Position:
+    """Where bcd stands after an iteration."""
+
+    state: State
+    last: GeneStep | None
+    revivals: int  # that are left
+    done: int  # iterations
+
+    def arrays(self) -> Arrays:
+        """For a snapshot."""
+        last = {} if self.last is None else {"last_W": self.last.W, "last_move": self.last.move}
+        return self.state.arrays(revivals=self.revivals, done=self.done, **last)
+
+    @classmethod
+    def from_arrays(cls, kept: Arrays) -> Position:
+        """The position of a snapshot."""
+        last = GeneStep(kept["last_W"], kept["last_move"], np.nan, False) if "last_W" in kept else None
+        return cls(State.from_arrays(kept), last, int(kept["revivals"]), int(kept["done"]))
+
+
+def _set_out(run: Run, start: Factors) -> Position:
+    """Where an interrupted run stood, or the start with the H that is best for it."""
+    kept = run.resume()
+    if kept is not None:
+        return Position.from_arrays(kept)
+    state = _at(run, start.W, start.H)
+    if not run.constraint.contains(start.W):
+        state = replace(state, objective=np.inf)  # what breaks the budget does not count
+    return Position(state, None, start.W.shape[1], 0)
+
+
+def _at(run: Run, W: np.ndarray, H: np.ndarray | None) -> State:
     """W with the H that is best for it, found from ``H`` by one pass."""
     sweep = run.sweep(W, H, run.penalty.cell_step(gram_of(W)))
     return State(W, sweep, run.objective(W, sweep))
@@ -295,7 +388,7 @@ def _revive(run: Run, state: State, W: np.ndarray) -> np.ndarray:
     dead = np.flatnonzero(~W.any(axis=0))
     if dead.size == 0 or not W.any():
         return W
-    seed = run.blocks.worst_cell(W, state.sweep.H)
+    seed = run.blocks.worst_cell(W, state.W, run.penalty.cell_step(gram_of(state.W)))
     if not seed.any():
         return W
     revived = W.copy()
@@ -306,14 +399,27 @@ def _revive(run: Run, state: State, W: np.ndarray) -> np.ndarray:
 # ------------------------------------------------------------------------------------------------ continuation
 
 
-def continuation(solver: Solver, run: Run, start: Factors, penalties: Iterable[Penalty], *, tol: float) -> Result:
-    """Solve under one penalty after the other, each from the last one's end, until H is orthogonal (Alg. 4)."""
+def continuation(
+    solver: Solver, run: Run, start: Factors, penalties: Sequence[Penalty], *, tol: float, last: Penalty | None = None
+) -> Result:
+    """Solve under one penalty after the other, each from the last one's end, until H is orthogonal (Alg. 4).
+
+    Then, if it is given, under the ``last`` one.
+    """
     result = None
-    for penalty in penalties:
-        run.penalty = penalty
-        result = solver(run, start if result is None else result.factors)
-        if run.stopped or orthogonality_error(gram_of(result.factors.H)) <= tol:
+
+    def solve(stage: int, penalty: Penalty) -> Result:
+        run.stage, run.penalty = stage, penalty
+        return solver(run, start if result is None else result.factors)
+
+    for stage, penalty in enumerate(penalties):
+        if run.is_past(stage):
+            continue
+        result = solve(stage, penalty)
+        if run.stopped or orthogonality_error(result.gram) <= tol:
             break
+    if last is not None and not run.stopped:
+        result = solve(len(penalties), last)
     assert result is not None, "there is at least one penalty"
     return result
 

@@ -11,9 +11,8 @@ import pandas as pd
 
 from genesieve._anndata import fit_of
 from genesieve._keys import Keys
-from genesieve.core.objective import Penalty, gram_of
+from genesieve.core.objective import Penalty, gram_of, pack_penalty, unpack_penalty
 from genesieve.estimators import SSNMF
-from genesieve.interpret import pack_penalty, unpack_penalty
 from genesieve.labels import Labelling
 
 if TYPE_CHECKING:

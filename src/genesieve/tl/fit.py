@@ -18,7 +18,8 @@ from genesieve._anndata import (
     own,
     read_values,
 )
-from genesieve.estimators import SSNMF, WEIGHTINGS
+from genesieve._parameters import WEIGHTINGS
+from genesieve.estimators import SSNMF
 from genesieve.interpret import DUPLICATE_COSINE, near_duplicates
 from genesieve.tl._record import write_fit
 

@@ -15,6 +15,7 @@ from genesieve import datasets, pp, tl
 from genesieve._anndata import listing, stored_values
 from genesieve._checks import check_choice
 from genesieve._keys import PREPARE, Keys
+from genesieve._parameters import check_parameters
 from genesieve.estimators import SSNMF
 from genesieve.genesets import read_gene_sets
 from genesieve.io import FileError, RequestError, read
@@ -76,7 +77,7 @@ def check_fit(settings: Settings, shape: tuple[int, int]) -> None:
     known = model.get_params()
     chosen = {name: value for name, value in settings.fit_keywords().items() if name in known}
     with asked_for():
-        model.set_params(**chosen)._check_parameters(shape)
+        check_parameters(model.set_params(**chosen), shape)
 
 
 @contextmanager

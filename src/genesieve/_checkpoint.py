@@ -1,0 +1,137 @@
+"""A fit in progress on disk: written whole after every iteration, and read again by a run that was interrupted.
+
+JSON and plain arrays in one npz file; nothing in it runs code when it is read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from genesieve.core.objective import pack_penalty, unpack_penalty
+from genesieve.core.solvers import Factors, Progress, Result, Snapshot
+
+FORMAT = 1
+# The order of sums, which depends on where the cells are and on how they are cut into blocks, moves a norm by less.
+SAME_NORM = 1e-9
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a checkpoint holds: the restart in progress, where it stands, and the best of those before it."""
+
+    restart: int
+    snapshot: Snapshot
+    best: Result | None
+
+
+class Checkpoint:
+    """The file of one fit. ``fit`` says which, by parameters and data; that of another is refused, not overwritten."""
+
+    def __init__(self, path: str | os.PathLike[str], fit: dict[str, Any]) -> None:
+        self._path = Path(path)
+        self._fit: dict[str, Any] = json.loads(json.dumps(fit))
+        if not self._path.parent.is_dir():
+            raise ValueError(f"checkpoint must be a file in a folder that is there, got {str(path)!r}")
+
+    def read(self) -> Kept | None:
+        """What is there to go on from; None if nothing is."""
+        if not self._path.exists():
+            return None
+        try:
+            with np.load(self._path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            about = json.loads(str(arrays.pop("about")))
+            if about["format"] != FORMAT:
+                raise ValueError(f"format {about['format']!r}")
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            said = " ".join(str(error).split())
+            raise ValueError(f"checkpoint must be a file of genesieve, got {self._path}: {said[:200]}") from None
+        self._check_same(about["fit"])
+        now, best = (_under(name, arrays) for name in ("now", "best"))
+        return Kept(
+            restart=about["restart"],
+            snapshot=Snapshot(about["stage"], now, _history(about["history"])),
+            best=None if about["best"] is None else _unpack(about["best"], best),
+        )
+
+    def keeper(self, restart: int, best: Result | None) -> Callable[[Snapshot], None]:
+        """A function that writes snapshots of a restart, with the best result before it."""
+
+        def keep(snapshot: Snapshot) -> None:
+            about = {
+                "format": FORMAT,
+                "fit": self._fit,
+                "restart": restart,
+                "stage": snapshot.stage,
+                "history": [asdict(step) for step in snapshot.history],
+                "best": None if best is None else _pack(best),
+            }
+            arrays = {f"now/{name}": array for name, array in snapshot.arrays.items()}
+            if best is not None:
+                arrays |= {"best/W": best.factors.W, "best/gram": best.gram}
+            self._write({"about": np.array(json.dumps(about)), **arrays})
+
+        return keep
+
+    def _write(self, arrays: dict[str, np.ndarray]) -> None:
+        """Replace the file in one step: whoever looks finds the old one or the new one, whole."""
+        unfinished = self._path.with_name(f".{self._path.name}.{os.getpid()}.part")
+        try:
+            with unfinished.open("wb") as file:
+                np.savez(file, **arrays)  # type: ignore[arg-type]
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(unfinished, self._path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def _check_same(self, fit: dict[str, Any]) -> None:
+        for name, now in self._fit.items():
+            then = fit.get(name)
+            if name == "squared_norm" and isinstance(then, float) and abs(then - now) <= SAME_NORM * now:
+                continue
+            if then != now:
+                raise ValueError(
+                    f"checkpoint must be of the same fit, got {self._path}, where {name} was {then!r} and not {now!r};"
+                    " remove it, or name another file"
+                )
+
+
+def _pack(result: Result) -> dict[str, Any]:
+    """A finished restart as plain types, but for its arrays; H follows from W."""
+    return {
+        "objective": result.objective,
+        "squared_residual": result.squared_residual,
+        "penalty": pack_penalty(result.penalty),
+        "converged": result.converged,
+        "history": [asdict(step) for step in result.history],
+    }
+
+
+def _unpack(packed: dict[str, Any], arrays: dict[str, np.ndarray]) -> Result:
+    return Result(
+        factors=Factors(None, arrays["W"]),
+        gram=arrays["gram"],
+        objective=packed["objective"],
+        squared_residual=packed["squared_residual"],
+        penalty=unpack_penalty(packed["penalty"]),
+        converged=packed["converged"],
+        stopped=False,
+        history=_history(packed["history"]),
+    )
+
+
+def _history(steps: list[dict[str, Any]]) -> list[Progress]:
+    return [Progress(**step) for step in steps]
+
+
+def _under(place: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name.removeprefix(f"{place}/"): array for name, array in arrays.items() if name.startswith(f"{place}/")}

@@ -1,0 +1,276 @@
+"""Where the cells are: in memory, or in a file that is read piece by piece.
+
+For a Dask cluster see `remote`. A source hands blocks of cells to a function and gives back what it returns. This module and `remote` are the only
+ones that know how X is stored.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cached_property, reduce
+from itertools import pairwise
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from scipy import sparse
+from threadpoolctl import ThreadpoolController
+
+from genesieve.core.transform import Transform
+
+# Stored values in a block, at most and at least: few enough that blocks balance over threads and their temporaries
+# stay in cache, enough to hide the cost of a task and of adding up its sums. Between the two, data is cut into some
+# blocks for the threads of a small machine. None of this depends on the number of threads, so neither do the sums.
+BLOCK_VALUES = 1 << 21
+SMALL_BLOCK_VALUES = 1 << 18
+BLOCKS_OF_SMALL_DATA = 4
+# Stored values that are read from a file at once, unless a limit of memory says otherwise: enough that starting to
+# read, and the chunks of the file that two pieces share, do not count.
+PIECE_VALUES = 1 << 24
+# Pieces in memory at a time: one that is worked on, the one before while its last blocks finish, and the next.
+PIECES_HELD = 3
+
+T = TypeVar("T")
+Work = Callable[[Any, Any], T]
+"""From a block of X and its rows of H, or None, to whatever is wanted of them."""
+Sums = tuple[Any, ...]
+"""Arrays or numbers that are added up over blocks, each with those of the same place."""
+
+
+class Source(Protocol):
+    """Cells x genes, as blocks of cells."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    holds_usages: bool  # whether H passes through the caller; if not, every pass solves it anew where the cells are
+
+    def each(self, work: Work[T], H: np.ndarray | None = None) -> Iterator[T]:
+        """What ``work`` returns for every block and its rows of H, in the order of the cells."""
+
+    def total(self, work: Work[Sums]) -> Sums:
+        """The sums of what ``work`` returns over all blocks."""
+
+    def rows(self, cells: np.ndarray) -> Any:
+        """The cells of these numbers, ascending, in memory."""
+
+
+def add(left: Sums, right: Sums) -> Sums:
+    """Sums of two sets of blocks."""
+    return tuple(a + b for a, b in zip(left, right, strict=True))
+
+
+class InMemory:
+    """A matrix in memory, dense or sparse, worked on by a pool of threads.
+
+    Dense and CSR input is not copied; CSC is converted to CSR once.
+    """
+
+    holds_usages = True
+
+    def __init__(self, X: Any, *, n_jobs: int | None = None) -> None:
+        self._X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+        self._spans = block_spans(self._X.shape, stored_size(self._X))
+        self._threads = min(available_threads(n_jobs), len(self._spans))
+        self.shape: tuple[int, int] = self._X.shape
+        self.dtype: np.dtype[Any] = self._X.dtype
+
+    def each(self, work: Work[T], H: np.ndarray | None = None) -> Iterator[T]:
+        if self._threads == 1 and len(self._spans) == 1:
+            yield work(self._X, H)
+            return
+        with single_threaded_blas():
+            yield from self._pool.map(lambda rows: work(cell_slice(self._X, rows), rows_of(H, rows)), self._spans)
+
+    def total(self, work: Work[Sums]) -> Sums:
+        return reduce(add, self.each(work))
+
+    def rows(self, cells: np.ndarray) -> Any:
+        return self._X[cells]
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        """One pool for all sweeps, as starting threads takes milliseconds; they end with the source."""
+        return ThreadPoolExecutor(self._threads)
+
+
+class Rows(Protocol):
+    """Cells x genes in a file, read by runs of cells."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    size: int  # stored values
+    value_bytes: int  # that one of them takes
+
+    def __getitem__(self, cells: slice) -> Any:
+        """A run of cells in memory, dense or CSR."""
+
+
+class InFile:
+    """Cells in a file: read in large pieces, the next one while the threads are at work on this one."""
+
+    holds_usages = True
+
+    def __init__(
+        self,
+        stored: Rows,
+        transform: Transform | None = None,
+        *,
+        n_jobs: int | None = None,
+        piece_bytes: float | None = None,
+    ) -> None:
+        self._stored, self._transform = stored, transform or Transform()
+        self._spans = block_spans(stored.shape, stored.size)
+        self._threads = min(available_threads(n_jobs), len(self._spans))
+        values = PIECE_VALUES if piece_bytes is None else piece_bytes / stored.value_bytes
+        self._blocks_a_piece = max(int(values / max(stored.size / len(self._spans), 1)), 1)
+        self.shape: tuple[int, int] = self._transform.shape(stored.shape)
+        self.dtype: np.dtype[Any] = floating(stored.dtype)
+
+    def each(self, work: Work[T], H: np.ndarray | None = None) -> Iterator[T]:
+        def finish(piece: Any, first: int, rows: slice) -> T:
+            block = cell_slice(piece, slice(rows.start - first, rows.stop - first))
+            return work(as_values(block, self._transform, self.dtype), rows_of(H, rows))
+
+        running: deque[Future[T]] = deque()
+        with single_threaded_blas():
+            for spans, piece in self._pieces():
+                while len(running) > self._threads:
+                    yield running.popleft().result()
+                first = spans[0].start
+                running.extend(self._pool.submit(finish, piece, first, rows) for rows in spans)
+                del piece  # or it would stay for one round more
+            while running:
+                yield running.popleft().result()
+
+    def total(self, work: Work[Sums]) -> Sums:
+        return reduce(add, self.each(work))
+
+    def rows(self, cells: np.ndarray) -> Any:
+        runs = np.split(cells, np.flatnonzero(np.diff(cells) > 1) + 1)
+        parts = [self._stored[int(run[0]) : int(run[-1]) + 1] for run in runs]
+        whole = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+        return as_values(whole, self._transform, self.dtype)
+
+    def _pieces(self) -> Iterator[tuple[list[slice], Any]]:
+        """Runs of blocks with their values, each read while the one before is worked on."""
+        size = self._blocks_a_piece
+        runs = [self._spans[start : start + size] for start in range(0, len(self._spans), size)]
+        coming = self._reader.submit(self._read, runs[0])
+        for run, following in zip(runs, [*runs[1:], None], strict=True):
+            piece = coming.result()
+            if following is not None:
+                coming = self._reader.submit(self._read, following)
+            yield run, piece
+            del piece
+
+    def _read(self, spans: list[slice]) -> Any:
+        return self._stored[spans[0].start : spans[-1].stop]
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._threads)
+
+    @cached_property
+    def _reader(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(1)
+
+
+class StoredCSR:
+    """Compressed rows in an open file: one-dimensional ``data``, ``indices`` and ``indptr`` of HDF5 or zarr."""
+
+    def __init__(self, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> None:
+        self._data, self._indices, self._indptr = data, indices, np.asarray(indptr[:])
+        self.shape = (int(shape[0]), int(shape[1]))
+        self.dtype: np.dtype[Any] = np.dtype(data.dtype)
+        self.size = int(self._indptr[-1])
+        self.value_bytes = self.dtype.itemsize + np.dtype(indices.dtype).itemsize
+
+    def __getitem__(self, cells: slice) -> sparse.csr_array:
+        first, last = int(self._indptr[cells.start]), int(self._indptr[cells.stop])
+        block = sparse.csr_array((cells.stop - cells.start, self.shape[1]), dtype=self.dtype)
+        block.data = np.asarray(self._data[first:last])
+        block.indices = np.asarray(self._indices[first:last]).astype(np.int32, copy=False)
+        block.indptr = (self._indptr[cells.start : cells.stop + 1] - first).astype(np.int32)
+        return block
+
+
+class StoredDense:
+    """A dense two-dimensional array in an open file, HDF5 or zarr."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+        self.shape = (int(array.shape[0]), int(array.shape[1]))
+        self.dtype: np.dtype[Any] = np.dtype(array.dtype)
+        self.size, self.value_bytes = self.shape[0] * self.shape[1], self.dtype.itemsize
+
+    def __getitem__(self, cells: slice) -> np.ndarray:
+        return np.asarray(self._array[cells.start : cells.stop])
+
+
+def as_values(X: Any, transform: Transform, dtype: np.dtype[Any]) -> Any:
+    """Values as read, checked and transformed; whoever reads from elsewhere can check them nowhere else."""
+    X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+    stored = X.data if sparse.issparse(X) else X
+    smallest, largest = (stored.min(), stored.max()) if stored.size else (0, 0)
+    if not (smallest >= 0 and np.isfinite(largest)):
+        problem = "missing values" if np.isnan(smallest) else f"values from {smallest:g} to {largest:g}"
+        raise ValueError(f"X must be finite and not negative, got {problem}")
+    return transform(X if X.dtype == dtype else X.astype(dtype))
+
+
+def floating(dtype: Any) -> np.dtype[Any]:
+    """The floating-point type that values are worked on in: whole numbers become floats that hold them exactly."""
+    return np.result_type(dtype, np.float32)
+
+
+def stored_size(X: Any) -> int:
+    """Stored values of a matrix in memory."""
+    return int(X.nnz if sparse.issparse(X) else X.size)
+
+
+def block_spans(shape: tuple[int, int], values: int) -> list[slice]:
+    """The cells of every block."""
+    n_cells = shape[0]
+    size = min(BLOCK_VALUES, max(SMALL_BLOCK_VALUES, values / BLOCKS_OF_SMALL_DATA))
+    n_blocks = int(np.clip(round(values / size), 1, max(n_cells, 1)))
+    edges = [int(edge) for edge in np.linspace(0, n_cells, n_blocks + 1)]
+    return [slice(start, stop) for start, stop in pairwise(edges)]
+
+
+def rows_of(H: np.ndarray | None, rows: slice) -> np.ndarray | None:
+    """Rows of H, if there are any."""
+    return None if H is None else H[rows]
+
+
+def cell_slice(X: Any, rows: slice) -> Any:
+    """Rows of X without copying their values (SciPy's own slicing copies)."""
+    if not sparse.issparse(X):
+        return X[rows]
+    first, last = X.indptr[rows.start], X.indptr[rows.stop]
+    block = sparse.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
+    block.data, block.indices = X.data[first:last], X.indices[first:last]
+    block.indptr = X.indptr[rows.start : rows.stop + 1] - first
+    return block
+
+
+def available_threads(n_jobs: int | None) -> int:
+    """Threads to use: ``None`` or -1 for every core this process may run on."""
+    if n_jobs is None or n_jobs == -1:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return n_jobs
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Keep BLAS from starting threads of its own under ours."""
+    global _controller
+    if _controller is None:
+        _controller = ThreadpoolController()
+    with _controller.limit(limits=1, user_api="blas"):
+        yield
+
+
+_controller: ThreadpoolController | None = None  # looking up the loaded libraries takes milliseconds: do it once

@@ -42,11 +42,11 @@ TYPE = "type"
 
 # Real cells: how they are grouped, and how near others must be to stand in for one.
 N_TYPES, N_NEIGHBOURS, N_COMPONENTS, N_VARIABLE = 12, 20, 30, 2000
-SIMULATED_CELLS, SIMULATED_GENES = 3000, 15_000
+SIMULATED_CELLS, SIMULATED_GENES = 2000, 15_000
 
-# At most half of the transcripts are kept, so that no two simulated cells are the same.
-MOST_KEPT, MOST_PARTS = 0.5, 64
-PILOT_CELLS, PILOT_STEPS = 1000, 8
+# Enough transcripts are lost that no two simulated cells are the same; to lose more takes more real cells and time.
+MOST_KEPT, MOST_PARTS = 0.7, 64
+PILOT_CELLS, PILOT_STEPS = CELLS_AT_ONCE, 8  # cells in a trial, halvings of the interval for the share kept
 SMALL_COUNT = 64  # larger counts are thinned in portions of this size
 
 # Measured on slices of a thousand cells. Plain HDF5 reads large chunks as fast as one piece; where chunks are
@@ -119,6 +119,7 @@ def write_atlas(
     _check(path, n_cells, n_genes, density, compression, zarr_format)
     real = real or real_cells()
     recipe = find_recipe(real, n_genes, density)
+    path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=path.parent, prefix=f"{path.stem}-part-") as folder:
         part = Path(folder) / path.name
         with _opened(part, compression, zarr_format) as store:
@@ -236,7 +237,7 @@ def gene_names(real: Real, recipe: Recipe) -> np.ndarray:
 
 
 def draw(real: Real, recipe: Recipe, followed: np.ndarray, rng: np.random.Generator) -> Rows:
-    """Simulated cells that follow these real ones."""
+    """Simulated cells that follow these real ones, of which there are no more than a block takes."""
     shape = (CELLS_AT_ONCE, len(recipe.columns), recipe.n_parts)
     choice = rng.integers(N_NEIGHBOURS, size=shape)[: followed.size]  # (cells, sheets, parts)
     parts = real.neighbours[followed[:, None, None], choice]
@@ -346,8 +347,9 @@ class _Growing:
         """Write the first ``n`` of the values that wait, or all."""
         values = np.concatenate(self.waiting)
         start, new = self.array.shape[0], values[:n]
-        self.array.resize((start + new.size,))
-        self.array[start:] = new
+        if new.size:
+            self.array.resize((start + new.size,))
+            self.array[start:] = new
         self.waiting = [values[new.size :].copy()]
 
 
@@ -414,7 +416,7 @@ def _write(store: _Store, real: Real, recipe: Recipe, n_cells: int, seed: int) -
 def _write_counts(store: _Store, shape: tuple[int, int], blocks: Iterable[Rows]) -> np.ndarray:
     """The matrix as CSR; how many values each cell has."""
     group = store.root.create_group("X")
-    group.attrs.update({"encoding-type": "csr_matrix", "encoding-version": "0.1.0", "shape": np.array(shape).tolist()})
+    group.attrs.update({"encoding-type": "csr_matrix", "encoding-version": "0.1.0", "shape": list(shape)})
     data, indices = store.growing(group, "data", np.float32), store.growing(group, "indices", np.int32)
     sizes = []
     for rows in blocks:

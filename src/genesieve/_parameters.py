@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from genesieve._checks import check_array, check_choice, check_integer, check_number
+from genesieve.core.blocks import Blocks
 from genesieve.core.model import SOLVERS, SPARSITIES, STARTS
 from genesieve.core.solvers import Factors
 from genesieve.labels import RULES
@@ -107,17 +108,17 @@ def read_required(model: Any, n_genes: int) -> np.ndarray | None:
     return required
 
 
-def read_start(model: Any, shape: tuple[int, int], dtype: np.dtype[Any], gene_weights: np.ndarray | None) -> Factors:
+def read_start(model: Any, blocks: Blocks, gene_weights: np.ndarray | None) -> Factors:
     """The user's pair (H0, W0), under the gene weights of the fit."""
     if not isinstance(model.init, tuple | list) or len(model.init) != 2:
         raise TypeError(f"init must be one of {list(STARTS)} or a pair (H0, W0), got {type(model.init).__name__}")
     H, W = (
         check_array(f"init {name}", factor, (size, model.n_components))
-        for name, factor, size in zip(("H0", "W0"), model.init, shape, strict=True)
+        for name, factor, size in zip(("H0", "W0"), model.init, blocks.shape, strict=True)
     )
     if gene_weights is not None:
         W = W * gene_weights[:, None]
-    return Factors(H.astype(dtype), W.astype(dtype))
+    return Factors(H.astype(blocks.dtype), W.astype(blocks.dtype))
 
 
 def describe_fit(model: Any, shape: tuple[int, int], squared_norm: float) -> dict[str, Any]:

@@ -230,11 +230,11 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Cells x genes as scikit-learn reads it, with all genes of the fit; outside memory as they are."""
-        check_two_dimensional(X)
         outside = streamed(X)
         if outside is not None:
             self._check_outside(outside.shape, reset=reset)
             return outside
+        check_two_dimensional(X)
         with one_line_errors("X"):
             X = validate_data(self, X, reset=reset, accept_sparse=STORAGE, dtype=DTYPES)
         return check_non_negative(X, type(self).__name__)

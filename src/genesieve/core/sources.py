@@ -1,7 +1,7 @@
 """Where the cells are: in memory, or in a file that is read piece by piece.
 
-For a Dask cluster see `remote`. A source hands blocks of cells to a function and gives back what it returns. This module and `remote` are the only
-ones that know how X is stored.
+A source hands blocks of cells to a function and gives back what it returns. This module and `remote`, the source for
+a Dask cluster, are the only ones that know how X is stored.
 """
 
 from __future__ import annotations

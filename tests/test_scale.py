@@ -6,9 +6,10 @@ from pathlib import Path
 import anndata
 import numpy as np
 import pytest
-from conftest import shared_file
 from scipy import sparse
 from sklearn.metrics import normalized_mutual_info_score
+
+from conftest import shared_file
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the suite is run from a checkout, it is not installed

@@ -30,13 +30,13 @@ import numpy as np
 import pandas as pd
 from anndata.io import read_h5ad, write_elem
 from numba import njit
-from scipy import sparse, stats
+from scipy import optimize, sparse, stats
 
 from benchmarks.data import atlas, bmmc, shared
 from benchmarks.protocol import available_threads
 
 N_GENES, DENSITY = 28_000, 0.07
-CELLS_AT_ONCE = 1000  # each such block has a random stream of its own
+CELLS_AT_ONCE = 500  # each such block has a random stream of its own
 WAITING_BLOCKS = 2  # drawn but not yet written, besides one a thread
 TYPE = "type"
 
@@ -46,7 +46,7 @@ SIMULATED_CELLS, SIMULATED_GENES = 2000, 15_000
 
 # Enough transcripts are lost that no two simulated cells are the same; to lose more takes more real cells and time.
 MOST_KEPT, MOST_PARTS = 0.7, 64
-PILOT_CELLS, PILOT_STEPS = CELLS_AT_ONCE, 8  # cells in a trial, halvings of the interval for the share kept
+PILOT_CELLS, KEPT_PRECISION = CELLS_AT_ONCE, 1e-3
 SMALL_COUNT = 64  # larger counts are thinned in portions of this size
 
 # Measured on slices of a thousand cells. Plain HDF5 reads large chunks as fast as one piece; where chunks are
@@ -212,11 +212,8 @@ def find_recipe(real: Real, n_genes: int, density: float) -> Recipe:
     if n_parts is None:
         most = reached(MOST_PARTS, MOST_KEPT)
         raise ValueError(f"density must be at most {most:.2f} (what {MOST_PARTS} real cells give), got {density}")
-    low, high = 0.0, MOST_KEPT
-    for _ in range(PILOT_STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if reached(n_parts, middle) < density else (low, middle)
-    return Recipe(columns, n_parts, (low + high) / 2)
+    kept = optimize.brentq(lambda kept: reached(n_parts, kept) - density, 0.0, MOST_KEPT, rtol=KEPT_PRECISION)
+    return Recipe(columns, n_parts, kept)
 
 
 def _columns(n_real: int, n_genes: int) -> np.ndarray:

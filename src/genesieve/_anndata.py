@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from genesieve._keys import Keys
+from genesieve._keys import KEPT, PREPARE, Keys
+from genesieve.core.streamed import Streamed, streamed
+from genesieve.core.transform import Transform
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -19,6 +21,11 @@ MAX_LOGGED = 30.0
 EQUAL_TOTALS = 1e-3
 # Counts are told by whole numbers; so many stored values are looked at.
 LOOKED_AT = 1_000_000
+# Of values outside memory these many cells are looked at, from the first to the last.
+CELLS_LOOKED_AT = 500
+
+LOG_BASES = {"none": None, "ln(x + 1)": float(np.e), "log2(x + 1)": 2.0}
+"""Logarithms by their names in ``uns``."""
 
 SHOWN_NAMES = 10  # names that an error lists before it stops
 
@@ -33,20 +40,30 @@ def own(adata: AnnData, *, copy: bool = False) -> AnnData:
     """The object to write to: a copy if asked for, and a view made an object of its own."""
     check_anndata(adata)
     if copy:
+        if streamed(adata.X) is not None:
+            raise ValueError("copy must be False for data outside memory, got True; adata.to_memory() is a copy")
         return adata.copy()
     if adata.is_view:
-        adata._init_as_actual(adata.copy())  # as scanpy does; writing to a view would warn
+        adata._init_as_actual(adata.to_memory())  # as scanpy does; writing to a view would warn
     return adata
 
 
-def read_values(adata: AnnData, *, layer: str | None = None, use_raw: bool = False) -> Any:
-    """Cells x genes of ``X``, of a layer, or of ``raw`` on the genes of ``adata``; floating point, not negative."""
+def read_values(adata: AnnData, *, layer: str | None = None, use_raw: bool = False, as_stored: bool = False) -> Any:
+    """Cells x genes of ``X``, of a layer, or of ``raw`` on the genes of ``adata``; floating point, not negative.
+
+    Values outside memory stay there: they come as `Streamed`, with what `genesieve.pp.prepare` found to be done to
+    them unless they are wanted ``as_stored``, and are checked when they are read.
+    """
     check_anndata(adata)
-    X, place = _locate(adata, layer, use_raw)
+    recipe = None if as_stored or use_raw or layer is not None else pending_recipe(adata)
+    X, place = _locate(adata, layer if recipe is None else recipe["layer"] or None, use_raw)
     if X is None:
         raise ValueError(f"{place} must hold values, got none")
     if 0 in X.shape:
         raise ValueError(f"adata must have cells and genes, got {X.shape[0]} cells x {X.shape[1]} genes")
+    outside = streamed(X)
+    if outside is not None:
+        return outside if recipe is None else Streamed(outside.data, transform_of(recipe))
     stored = stored_values(X)
     smallest = stored.min() if stored.size else 0
     if np.isnan(smallest):
@@ -75,12 +92,46 @@ def _locate(adata: AnnData, layer: str | None, use_raw: bool) -> tuple[Any, str]
     return adata.layers[layer], f"adata.layers[{layer!r}]"
 
 
+def pending_recipe(adata: AnnData) -> dict[str, Any] | None:
+    """What `genesieve.pp.prepare` left to be done to values as they are read; None if it left nothing."""
+    recipe = adata.uns.get(PREPARE, {})
+    return recipe if bool(recipe.get("on_the_fly", False)) else None
+
+
+def transform_of(recipe: dict[str, Any]) -> Transform:
+    """What a recipe of ``uns`` does to values."""
+    return Transform(float(recipe["target_sum"]) or None, LOG_BASES[str(recipe["log"])])
+
+
+def kept_genes(adata: AnnData) -> np.ndarray:
+    """Mask of the genes that `genesieve.pp.prepare` kept; where values are in memory, the others are gone."""
+    if pending_recipe(adata) is None:
+        return np.ones(adata.n_vars, dtype=bool)
+    return np.array(adata.var[KEPT], dtype=bool)
+
+
+def select_genes(X: Any, genes: np.ndarray) -> Any:
+    """Some columns of X (indices or a mask), wherever its values are."""
+    return X.select(genes) if isinstance(X, Streamed) else X[:, genes]
+
+
+def read_part(
+    adata: AnnData, cells: np.ndarray, genes: np.ndarray, *, layer: str | None = None, use_raw: bool = False
+) -> Any:
+    """Some cells (ascending) on some genes, in memory."""
+    X = read_values(adata, layer=layer, use_raw=use_raw)
+    return X.select(genes).source().rows(cells) if isinstance(X, Streamed) else X[cells][:, genes]
+
+
 def _raw_values(adata: AnnData) -> Any:
     if adata.raw is None:
         raise ValueError("adata.raw must be set to use use_raw=True, got None")
     missing = adata.var_names.difference(adata.raw.var_names)
     if len(missing):
         raise ValueError(f"adata.raw must have all genes of adata, but lacks {listing(missing)}")
+    outside = streamed(adata.raw.X)
+    if outside is not None:
+        return outside.select(adata.raw.var_names.get_indexer(adata.var_names))
     return adata.raw[:, adata.var_names].X
 
 
@@ -91,6 +142,9 @@ def stored_values(X: Any) -> np.ndarray:
 
 def kind_of_values(X: Any) -> str:
     """``"counts"``, ``"linear"`` or ``"log"``, by how the values look."""
+    if isinstance(X, Streamed):
+        cells = np.unique(np.linspace(0, X.shape[0] - 1, CELLS_LOOKED_AT).astype(np.int64))
+        X = X.source().rows(cells)
     stored = stored_values(X)
     some = stored.ravel()[:LOOKED_AT]
     if np.array_equal(some, np.rint(some)):
@@ -98,12 +152,6 @@ def kind_of_values(X: Any) -> str:
     totals = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
     equal = len(totals) > 1 and totals.std() <= EQUAL_TOTALS * totals.mean()
     return "linear" if equal or stored.max() > MAX_LOGGED else "log"
-
-
-def check_in_memory(adata: AnnData) -> None:
-    """Raise if the values are still in a file."""
-    if getattr(adata, "isbacked", False):
-        raise TypeError("adata must be in memory, got a backed one; call adata.to_memory() first")
 
 
 def check_unique_genes(adata: AnnData, name: str = "adata") -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+KEPT = "genesieve_kept"
+"""Column of ``var`` for the genes that `genesieve.pp.prepare` keeps of data outside memory."""
+
 PREPARE = "genesieve_prepare"
 """``uns``: what `genesieve.pp.prepare` did."""
 

@@ -116,6 +116,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         iterations, passes over all of X, and whether the tolerance was met.
     reconstruction_err_ : float
         Frobenius norm of ``X - H @ components_``.
+    explained_ : float
+        The share of the sum of squares of X that the programs explain.
     penalty_, gauge_scale_, gene_weights_
         What ``transform`` solves with: the penalty of the fit, the factor that takes each program from the public
         gauge to the solver's, and the weight of every gene or ``None``.
@@ -276,7 +278,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             blocks = blocks.weighted(self.gene_weights_)
         rng = as_generator(self.random_state)
         best = self._fit_starts(blocks, rng.spawn(self.n_restarts))
-        H = self._publish(best, _usages(blocks, best))
+        H = self._publish(best, _usages(blocks, best), blocks.plain_norm)
         self._label(H, seed=int(rng.integers(2**31)))
         return H
 
@@ -333,7 +335,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             required=read_required(self, blocks.shape[1]),
         )
 
-    def _publish(self, result: Result, H: np.ndarray) -> np.ndarray:
+    def _publish(self, result: Result, H: np.ndarray, squared_norm: float) -> np.ndarray:
         """Set the fitted attributes from a solver's result, in the public gauge; the usages."""
         W = result.factors.W
         if self.gene_weights_ is not None:
@@ -345,6 +347,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.components_ = np.ascontiguousarray((W / self.gauge_scale_).T)
         self.objective_, self.converged_ = result.objective, result.converged
         self.reconstruction_err_ = float(np.sqrt(result.squared_residual))
+        self.explained_ = 1.0 - result.squared_residual / squared_norm if squared_norm > 0 else 0.0
         self.n_iter_, self.n_passes_ = len(result.history), result.history[-1].passes
         self.history_ = {
             name: np.array([getattr(step, name) for step in result.history])

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import normalize
-from sklearn.utils.extmath import row_norms
 
+from genesieve.core.blocks import Blocks
 from genesieve.core.constraints import row_gains
 from genesieve.core.nnls import nnls
 from genesieve.core.objective import gram_of
+from genesieve.core.streamed import as_source
 
 Z_THRESHOLD = 1.5
 """Of a bicluster's genes, as the paper has it on Pollen."""
@@ -85,9 +86,9 @@ def near_duplicates(W: np.ndarray, *, cosine: float = DUPLICATE_COSINE) -> list[
 def gene_model(X: Any, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Best weights W (genes, rank) of every gene given H, and the mean squared residual of every gene."""
     H = np.asarray(H, dtype=np.float64)
-    gram, cross = gram_of(H), np.asarray(X.T @ H, dtype=np.float64)
+    gram = gram_of(H)
+    cross, squares = Blocks(as_source(X)).gene_products(H)
     W = nnls(gram, cross, np.zeros_like(cross))
-    squares = row_norms(X.T, squared=True).astype(np.float64)
     return W, np.maximum(squares - row_gains(gram, cross, W), 0.0) / len(H)
 
 

@@ -18,7 +18,7 @@ from scipy import sparse
 if TYPE_CHECKING:
     from anndata import AnnData
 
-__all__ = ["FileError", "RequestError", "read"]
+__all__ = ["FileError", "RequestError", "open_in_file", "read"]
 
 FORMATS = ".h5ad, .zarr, 10x .h5, a folder with matrix.mtx, .csv, .tsv or .txt (also .gz), .loom"
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
@@ -113,6 +113,85 @@ def _one_clear_line(path: Path, expected: str) -> Iterator[None]:
         raise FileError(f"{path} must be {expected}, and cannot be read as one: {said[:200]}") from error
 
 
+# ------------------------------------------------------------------------------------------------ left in the file
+
+
+def open_in_file(path: str | PathLike[str], *, use_raw: bool = False) -> AnnData:
+    """An AnnData whose values, of X and of layers, stay in their h5ad or zarr file and are read as they are needed.
+
+    Parameters
+    ----------
+    path
+        An h5ad file or a zarr store.
+    use_raw
+        Take values and genes of ``.raw``.
+
+    Raises
+    ------
+    FileNotFoundError, FileError, RequestError
+        As `read` does; also for formats that cannot be read in blocks of cells.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"{path} must be a file or folder with expression data, got nothing there")
+    if not can_stay_in_file(path):
+        raise RequestError(f"{path} must be an .h5ad file or a zarr store to be read in blocks of cells")
+    with _one_clear_line(path, "an AnnData in HDF5 (h5ad) or zarr"):
+        adata = _opened(_open_group(path), use_raw)
+    if 0 in adata.shape:
+        raise FileError(f"{path} must hold cells and genes, got {adata.n_obs} cells x {adata.n_vars} genes")
+    adata.obs_names, adata.var_names = adata.obs_names.astype(str), adata.var_names.astype(str)
+    return adata
+
+
+def can_stay_in_file(path: Path) -> bool:
+    """Whether `open_in_file` knows the format."""
+    return path.exists() and _reader(path)[0] in (_read_h5ad, _read_zarr)
+
+
+def size_in_memory(path: Path) -> int:
+    """Bytes that the values of X would take in memory; 0 where the format does not tell beforehand."""
+    if not can_stay_in_file(path):
+        return 0
+    with _one_clear_line(path, "an AnnData in HDF5 (h5ad) or zarr"):
+        X = _open_group(path)["X"]
+        parts = [X[name] for name in ("data", "indices")] if hasattr(X, "keys") else [X]
+        return sum(int(np.prod(part.shape)) * part.dtype.itemsize for part in parts)
+
+
+def _open_group(path: Path) -> Any:
+    if path.is_dir():
+        import zarr
+
+        return zarr.open_group(path, mode="r")
+    import h5py
+
+    _check_hdf5(path, "an AnnData in HDF5 (h5ad)")
+    return h5py.File(path, "r")
+
+
+def _opened(group: Any, use_raw: bool) -> AnnData:
+    from anndata import AnnData
+    from anndata.io import read_elem
+
+    if use_raw and "raw" not in group:
+        raise RequestError("use_raw needs .raw in the file, which has none")
+    values, layers = group["raw"] if use_raw else group, {} if use_raw else group.get("layers", {})
+    return AnnData(
+        X=_left_in_file(values["X"]),
+        obs=read_elem(group["obs"]),
+        var=read_elem(values["var"]),
+        uns=read_elem(group["uns"]) if "uns" in group else {},
+        layers={name: _left_in_file(layers[name]) for name in layers},
+    )
+
+
+def _left_in_file(element: Any) -> Any:
+    from anndata.io import sparse_dataset
+
+    return sparse_dataset(element) if hasattr(element, "keys") else element
+
+
 # ------------------------------------------------------------------------------------------------ one reader a format
 
 
@@ -131,7 +210,7 @@ def _read_zarr(path: Path, cells_in: str | None) -> AnnData:
 
 def _read_h5(path: Path, cells_in: str | None) -> AnnData:
     """A 10x matrix, or an AnnData under the shorter name."""
-    import h5py  # type: ignore[import-untyped]
+    import h5py
     import scanpy as sc
 
     _check_hdf5(path, "a 10x matrix in HDF5")

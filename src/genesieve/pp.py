@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from genesieve._anndata import check_in_memory, kind_of_values, own, read_values, stored_values
+from genesieve._anndata import LOG_BASES, kind_of_values, own, read_values
 from genesieve._checks import check_choice, check_integer, check_number
-from genesieve._keys import PREPARE
+from genesieve._keys import KEPT, PREPARE
+from genesieve.core.blocks import Blocks, Survey
+from genesieve.core.streamed import Streamed, as_source
+from genesieve.core.transform import Transform
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -47,7 +50,7 @@ class Recipe:
     @property
     def log(self) -> str:
         """The logarithm in words."""
-        return {None: "none", 2.0: "log2(x + 1)"}.get(self.log_base, "ln(x + 1)")
+        return next(name for name, base in LOG_BASES.items() if base == self.log_base)
 
 
 def prepare(
@@ -65,6 +68,10 @@ def prepare(
 
     Counts are scaled to one depth and logged, linear values (TPM, RPKM) are logged, logged values are left alone. What
     was done is logged and kept in ``uns["genesieve_prepare"]``. Sparse values stay sparse.
+
+    Values outside memory (a backed or lazy AnnData) are looked through once and left as they are: what there is to do
+    to them is noted, and done whenever `genesieve.tl.ssnmf` and `genesieve.tl.project` read them. All genes stay, those
+    to be used are marked in ``var["genesieve_kept"]``.
 
     Parameters
     ----------
@@ -106,15 +113,24 @@ def prepare(
     check_choice("values", values, ["auto", *VALUES])
     check_choice("preset", preset, ["paper", None])
     _check_numbers(min_cells, target_sum, preset)
-    check_in_memory(adata)
-    X = read_values(adata, layer=layer)
-    seen = np.asarray((X > 0).sum(axis=0)).ravel()  # cells, of each gene
-    recipe = _recipe(X, seen, values, min_cells, target_sum, preset)
-    kept = _kept_genes(seen, X.shape[0], recipe.min_cells)
+    adata = own(adata, copy=copy)
+    X = read_values(adata, layer=layer, as_stored=True)
+    survey = Blocks(as_source(X)).survey()
+    recipe = _recipe(X, survey, values, min_cells, target_sum, preset)
+    kept = _kept_genes(survey.seen, X.shape[0], recipe.min_cells)
+    if isinstance(X, Streamed):
+        adata.var[KEPT] = kept
+        where, how = ("X" if layer is None else f"layers[{layer!r}]"), {"on_the_fly": True, "layer": layer or ""}
+    else:
+        where, how = _apply(adata, X, recipe, kept, layer, raw_layer), {"on_the_fly": False}
+    _record(adata, recipe, kept, values == "auto", where, preset, how)
+    return adata if copy else None
+
+
+def _apply(adata: AnnData, X: Any, recipe: Recipe, kept: np.ndarray, layer: str | None, raw_layer: str | None) -> str:
+    """Transform values in memory and drop genes; where the raw values are."""
     changes = recipe.log_base is not None
     where = _place_of_raw(adata, layer, raw_layer, changes)
-
-    adata = own(adata, copy=copy)
     if where == NEW_LAYER:
         adata.layers[raw_layer] = adata.X
         where = f"layers[{raw_layer!r}]"
@@ -122,8 +138,7 @@ def prepare(
         adata.X = _transform(X, recipe)
     if not kept.all():
         adata._inplace_subset_var(kept)
-    _record(adata, recipe, len(kept), values == "auto", where, preset)
-    return adata if copy else None
+    return where
 
 
 def _check_numbers(min_cells: float | None, target_sum: float | None, preset: str | None) -> None:
@@ -142,23 +157,22 @@ def _check_numbers(min_cells: float | None, target_sum: float | None, preset: st
 
 
 def _recipe(
-    X: Any, seen: np.ndarray, values: str, min_cells: float | None, target_sum: float | None, preset: str | None
+    X: Any, survey: Survey, values: str, min_cells: float | None, target_sum: float | None, preset: str | None
 ) -> Recipe:
     values = kind_of_values(X) if values == "auto" else values
     paper = preset == "paper"
     if min_cells is None:
-        full_length = values != "log" and seen.sum() >= FULL_LENGTH_DENSITY * X.shape[0] * X.shape[1]
+        full_length = values != "log" and survey.seen.sum() >= FULL_LENGTH_DENSITY * X.shape[0] * X.shape[1]
         min_cells = PAPER_SHARE if paper or full_length else UMI_SHARE
     if target_sum is not None and values != "counts":
         raise ValueError(f"target_sum must be None unless the values are counts, got {target_sum} for {values} values")
     if values == "counts" and not paper:
-        target_sum = _median_total(X) if target_sum is None else float(target_sum)
+        target_sum = _median_total(survey.totals) if target_sum is None else float(target_sum)
     base = None if values == "log" else 2.0 if paper else float(np.e)
     return Recipe(values, min_cells, target_sum, base)
 
 
-def _median_total(X: Any) -> float:
-    totals = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+def _median_total(totals: np.ndarray) -> float:
     return float(np.median(totals[totals > 0])) if totals.any() else 1.0
 
 
@@ -191,42 +205,40 @@ def _transform(X: Any, recipe: Recipe) -> Any:
     """New values for X, of the same storage; X itself stays as it is."""
     if recipe.log_base is None:
         return X.copy()
-    if recipe.target_sum is not None:
-        totals = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
-        factors = np.divide(recipe.target_sum, totals, out=np.ones_like(totals), where=totals > 0)
-        X = _scale_cells(X, factors)
-    logged = np.log1p(stored_values(X)) / X.dtype.type(np.log(recipe.log_base))
-    if not sparse.issparse(X):
-        return logged
-    return type(X)((logged, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+    transform = Transform(recipe.target_sum, recipe.log_base)
+    return transform(X.tocsr()).asformat(X.format) if sparse.issparse(X) else transform(X)
 
 
-def _scale_cells(X: Any, factors: np.ndarray) -> Any:
-    scaled = sparse.diags_array(factors.astype(X.dtype)) @ X
-    return type(X)(scaled) if sparse.issparse(X) else scaled
-
-
-def _record(adata: AnnData, recipe: Recipe, n_given: int, looked: bool, where: str, preset: str | None) -> None:
-    """Say what was done, in ``uns`` and in the log."""
-    if recipe.log_base is not None:
+def _record(
+    adata: AnnData,
+    recipe: Recipe,
+    kept: np.ndarray,
+    looked: bool,
+    where: str,
+    preset: str | None,
+    how: dict[str, Any],
+) -> None:
+    """Say what was done, or what is to be done as values are read, in ``uns`` and in the log."""
+    if recipe.log_base is not None and not how["on_the_fly"]:
         adata.uns["log1p"] = {"base": recipe.log_base}  # where scanpy looks for it
     adata.uns[PREPARE] = {
         "values": recipe.values,
         "values_from": "their looks" if looked else "the caller",
         "preset": preset or "none",
         "min_cells": recipe.min_cells,
-        "n_genes_given": n_given,
-        "n_genes_kept": adata.n_vars,
+        "n_genes_given": len(kept),
+        "n_genes_kept": int(kept.sum()),
         "target_sum": recipe.target_sum or 0.0,  # 0: depth as it was
         "log": recipe.log,
         "raw_values": where,
+        **how,
     }
     logger.info(
         "values are %s (by %s); kept %d of %d genes (min_cells=%s); %s; logarithm: %s; raw values in %s",
         recipe.values,
         "their looks" if looked else "the caller",
-        adata.n_vars,
-        n_given,
+        kept.sum(),
+        len(kept),
         recipe.min_cells,
         f"depth scaled to {recipe.target_sum:g}" if recipe.target_sum else "depth as it was",
         recipe.log,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from matplotlib.colors import is_color_like, to_hex
-from sklearn.utils.extmath import row_norms
 
 from genesieve._anndata import check_unique_genes, fit_of, listing
 from genesieve._keys import Keys
@@ -108,7 +107,7 @@ def read_source(adata: AnnData, key: str, known: str | None) -> Source:
         n_given=int(given.sum()),
         enrichment=_read_enrichment(adata, keys),
         outliers=adata.obs[keys.outlier].to_numpy(dtype=bool) if keys.outlier in adata.obs else None,
-        explained=_explained(adata, fit, given),
+        explained=float(fit["explained"]) if "explained" in fit else None,
         fit=fit,
     )
 
@@ -176,16 +175,3 @@ def _read_enrichment(adata: AnnData, keys: Keys) -> pd.DataFrame | None:
         return None
     table = adata.uns[keys.enrichment]
     return table.assign(program=table["program"].astype(str).astype(int))
-
-
-def _explained(adata: AnnData, fit: dict[str, Any], given: np.ndarray) -> float | None:
-    """Share of the sum of squares that the fit explains; None where the values that it saw cannot be told."""
-    params = fit.get("params", {})
-    layer, use_raw = params.get("layer"), bool(params.get("use_raw", False))
-    X = None if use_raw else adata.X if layer is None else adata.layers.get(str(layer))
-    in_file = getattr(adata, "isbacked", False)
-    if X is None or in_file or "reconstruction_err" not in fit:
-        return None
-    total = float(row_norms(X if given.all() else X[:, given], squared=True).sum(dtype=np.float64))
-    share = 1.0 - float(fit["reconstruction_err"]) ** 2 / total if total > 0 else -1.0
-    return share if 0.0 <= share <= 1.0 else None

@@ -30,6 +30,13 @@ Debug = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an earlier result of genesieve.")]
+Memory = Annotated[
+    str | None,
+    typer.Option(metavar="2GB", help="Leave h5ad or zarr data in their file, and read them within so much memory."),
+]
+Dask = Annotated[
+    str | None, typer.Option(metavar="tcp://HOST:PORT", help="Work on the Dask cluster with this scheduler.")
+]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Threads; every core there is if not given.")]
 DATA = typer.Argument(
     metavar="DATA", help="Expression data: .h5ad, .zarr, 10x .h5, a folder with matrix.mtx, .csv, .tsv, .loom."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genesieve.cli._screen import DATA, CellsIn, Debug, Force, Jobs, Json, Layer, Quiet, UseRaw
+from genesieve.cli._screen import DATA, CellsIn, Dask, Debug, Force, Jobs, Json, Layer, Memory, Quiet, UseRaw
 
 if TYPE_CHECKING:
     from genesieve.workflow import Settings
@@ -84,6 +84,12 @@ def run(
     max_iter: Annotated[int | None, typer.Option(min=1, help="Iterations at most.", rich_help_panel=FITTING)] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the fit.", rich_help_panel=FITTING)] = 0,
     jobs: Jobs = None,
+    memory: Memory = None,
+    dask: Dask = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep the fit here as it goes; a run that finds it there goes on from it."),
+    ] = None,
     repeat: Annotated[
         Path | None, typer.Option("--from", metavar="run.json", help="Repeat this run; options given change it.")
     ] = None,
@@ -108,7 +114,8 @@ def run(
     assert out is not None
     watch = watcher(quiet=quiet)
     command = ["genesieve", *sys.argv[1:]]
-    choices: dict[str, Any] = {"gene_sets": gene_sets, "force": force, "repeats": record}
+    resources = workflow.Resources(memory, dask, None if checkpoint is None else str(checkpoint))
+    choices: dict[str, Any] = {"gene_sets": gene_sets, "force": force, "repeats": record, "resources": resources}
     tell(workflow.run(data, out, settings, command=command, watch=watch, **choices), quiet=quiet, as_json=as_json)
 
 

@@ -8,7 +8,21 @@ from typing import Annotated
 
 import typer
 
-from genesieve.cli._screen import CellsIn, Data, Debug, Force, Jobs, Json, Layer, Quiet, UseRaw, plain, print_json
+from genesieve.cli._screen import (
+    CellsIn,
+    Dask,
+    Data,
+    Debug,
+    Force,
+    Jobs,
+    Json,
+    Layer,
+    Memory,
+    Quiet,
+    UseRaw,
+    plain,
+    print_json,
+)
 
 
 def project(
@@ -30,6 +44,8 @@ def project(
     layer: Layer = None,
     use_raw: UseRaw = False,
     jobs: Jobs = None,
+    memory: Memory = None,
+    dask: Dask = None,
     force: Force = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -45,7 +61,17 @@ def project(
     settings = workflow.Settings(cells_in=cells_in, layer=layer, use_raw=use_raw, labels=labels, jobs=jobs)
     out = out or Path(f"{data.resolve().name.partition('.')[0]}-projected")
     command, watch = ["genesieve", *sys.argv[1:]], watcher(quiet=quiet)
-    outcome = workflow.project(data, model, out, settings, missing=missing, force=force, command=command, watch=watch)
+    outcome = workflow.project(
+        data,
+        model,
+        out,
+        settings,
+        missing=missing,
+        force=force,
+        command=command,
+        watch=watch,
+        resources=workflow.Resources(memory, dask),
+    )
     if as_json:
         print_json(summary(outcome))
     elif not quiet:

@@ -33,6 +33,13 @@ class Moments(NamedTuple):
     variance: np.ndarray
 
 
+class Survey(NamedTuple):
+    """What there is to know before values are prepared."""
+
+    seen: np.ndarray  # cells that show each gene
+    totals: np.ndarray  # of each cell
+
+
 class Blocks:
     """Cells x genes as blocks of cells. ``gene_weights`` multiplies the columns of X without touching X itself."""
 
@@ -51,7 +58,7 @@ class Blocks:
         return self._norm(self._weights)
 
     @cached_property
-    def _plain_norm(self) -> float:
+    def plain_norm(self) -> float:
         """``||X||^2``, gene weights aside; kept, as every stage of a fit ends with a residual."""
         return self._norm(None)
 
@@ -75,12 +82,22 @@ class Blocks:
         mean = sums / self.shape[0]
         return Moments(mean, np.maximum(squares / self.shape[0] - mean**2, 0.0))
 
+    def survey(self) -> Survey:
+        """In how many cells every gene is seen, and the total of every cell."""
+        seen, totals = zip(*self._source.each(_look_through), strict=True)
+        return Survey(np.sum(seen, axis=0), np.concatenate(totals))
+
+    def gene_products(self, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``X^T H`` (genes, rank) and the sum of squares of every gene (genes,), gene weights aside."""
+        cross, squares = zip(*self._source.each(_products_with, H), strict=True)
+        return np.sum(cross, axis=0), np.sum(squares, axis=0)
+
     def squared_residual(self, W: np.ndarray, sweep: Sweep) -> float:
         """``||X - H W^T||^2`` at the H of the sweep, both X and W in the units of X: gene weights aside."""
         if self._weights is None:
             return 2.0 * half_squared_residual(self.squared_norm, W, sweep.cross, sweep.gram)
         weights = self._weights[:, None]
-        return 2.0 * half_squared_residual(self._plain_norm, W / weights, sweep.cross / weights, sweep.gram)
+        return 2.0 * half_squared_residual(self.plain_norm, W / weights, sweep.cross / weights, sweep.gram)
 
     def sweep(self, W: np.ndarray, H: np.ndarray | None, step: CellStep) -> Sweep:
         """One pass: for each block ``H_b = step(H_b, X_b W)``, and the sums ``X^T H`` and ``H^T H``.
@@ -166,6 +183,17 @@ def _gene_sums(X: Any, H: np.ndarray | None) -> Sums:
         return X.sum(axis=0, dtype=np.float64), np.einsum("ij,ij->j", X, X, dtype=np.float64)
     values, n_genes = X.data.astype(np.float64), X.shape[1]
     return np.bincount(X.indices, values, n_genes), np.bincount(X.indices, values**2, n_genes)
+
+
+def _look_through(X: Any, H: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Cells that show each gene, and the total of each cell."""
+    if sparse.issparse(X):
+        return np.bincount(X.indices[X.data > 0], minlength=X.shape[1]), np.asarray(X.sum(axis=1), dtype=np.float64)
+    return np.count_nonzero(X > 0, axis=0), X.sum(axis=1, dtype=np.float64)
+
+
+def _products_with(X: Any, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.asarray(X.T @ H, dtype=np.float64), _gene_sums(X, None)[1]
 
 
 def _cell_residuals(

@@ -17,7 +17,7 @@ from scipy import sparse
 TABLE_SIZE = 64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # comparing arrays of genes would give an array
 class Transform:
     """Scale each cell to one depth, take logarithms, keep some genes; each of them only where it is asked for."""
 
@@ -35,7 +35,9 @@ class Transform:
         return replace(self, genes=genes if self.genes is None else self.genes[genes])
 
     def __call__(self, X: Any) -> Any:
-        """New values of cells x genes, dense or CSR as X is; X itself stays as it is."""
+        """New values of cells x genes, floating point, dense or CSR as X is; X itself stays as it is."""
+        if self.depth is None and self.log_base is None and self.genes is None:
+            return X
         return self._sparse(X) if sparse.issparse(X) else self._dense(X)
 
     def _dense(self, X: np.ndarray) -> np.ndarray:
@@ -46,15 +48,13 @@ class Transform:
         return X if self.genes is None else X[:, self.genes]
 
     def _sparse(self, X: Any) -> Any:
-        if self == Transform():
-            return X
         place = np.arange(X.shape[1], dtype=X.indices.dtype)
         if self.genes is not None:
             place[:] = -1
             place[self.genes] = np.arange(len(self.genes))
         factors = np.ones(X.shape[0])
         if self.depth is not None:
-            factors = _depth_factors(np.asarray(X.sum(axis=1), dtype=np.float64).ravel(), self.depth)
+            factors = _depth_factors(_row_sums(X.data, X.indptr), self.depth)
         divisor = 0.0 if self.log_base is None else np.log(self.log_base)
         parts = _transform_rows(X.data, X.indices, X.indptr, place, factors.astype(X.dtype), X.dtype.type(divisor))
         return type(X)(parts, shape=self.shape(X.shape))
@@ -65,25 +65,36 @@ def _depth_factors(totals: np.ndarray, depth: float) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
+def _row_sums(data, indptr):  # type: ignore[no-untyped-def]
+    """In double precision; SciPy adds in the type of the values."""
+    sums = np.zeros(indptr.size - 1)
+    for i in range(sums.size):
+        for j in range(indptr[i], indptr[i + 1]):
+            sums[i] += data[j]
+    return sums
+
+
+@njit(nogil=True, cache=True)
 def _transform_rows(data, indices, indptr, place, factors, divisor):  # type: ignore[no-untyped-def]
     """Values, genes and ends of cells on the genes that have a place; ``divisor`` 0 means no logarithm."""
     values, genes = np.empty_like(data), np.empty_like(indices)
     ends = np.zeros_like(indptr)
-    table, made_for = np.empty(TABLE_SIZE, data.dtype), np.full(TABLE_SIZE, -1)
+    logs = np.empty(TABLE_SIZE, data.dtype)
     filled = 0
     for i in range(indptr.size - 1):
+        logs[:] = -1  # not known yet: they are of one cell
         for j in range(indptr[i], indptr[i + 1]):
-            gene = place[indices[j]]
+            gene = place[np.uint32(indices[j])]
             if gene < 0:
                 continue
             value = data[j]
+            count = np.uint32(value) if 0 <= value < TABLE_SIZE else np.uint32(0)
             if divisor == 0:
                 value *= factors[i]
-            elif value < TABLE_SIZE and value == int(value):
-                count = int(value)
-                if made_for[count] != i:
-                    made_for[count], table[count] = i, np.log1p(value * factors[i]) / divisor
-                value = table[count]
+            elif value == count:
+                if logs[count] < 0:
+                    logs[count] = np.log1p(value * factors[i]) / divisor
+                value = logs[count]
             else:
                 value = np.log1p(value * factors[i]) / divisor
             values[filled], genes[filled] = value, gene

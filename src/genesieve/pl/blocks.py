@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from genesieve._anndata import fit_of, read_values
+from genesieve._anndata import fit_of, read_part
 from genesieve._checks import check_choice, check_integer
 from genesieve._keys import Keys
 from genesieve.pl._cells import MOST_CELLS, annotate_cells, order_cells, read_annotations
@@ -119,8 +119,8 @@ def _expression(adata: AnnData, key: str, genes: np.ndarray, cells: np.ndarray, 
     use_raw = bool(params.get("use_raw", False)) and layer is None
     rows, row_of = np.unique(cells, return_inverse=True)
     columns, column_of = np.unique(genes, return_inverse=True)
-    shown = read_values(adata[rows, columns], layer=layer or params.get("layer"), use_raw=use_raw)
-    return type(adata)(shown).to_df().to_numpy()[row_of][:, column_of].T  # to_df makes sparse values dense
+    shown = read_part(adata, rows, columns, layer=layer or params.get("layer"), use_raw=use_raw)
+    return (shown.toarray() if hasattr(shown, "toarray") else np.asarray(shown))[row_of][:, column_of].T
 
 
 def _draw(ax: Axes, block: np.ndarray, scale: str | None, values: str, cmap: str) -> None:

@@ -99,6 +99,7 @@ def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.n
         "gene_gram": gram_of(model.components_.T),
         "converged": bool(model.converged_),
         "reconstruction_err": float(model.reconstruction_err_),
+        "explained": float(model.explained_),
     }
 
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from genesieve._anndata import (
-    check_in_memory,
     check_unique_genes,
     find_genes,
+    kept_genes,
     kind_of_values,
     listing,
     own,
     read_values,
+    select_genes,
 )
 from genesieve._parameters import WEIGHTINGS
 from genesieve.estimators import SSNMF
@@ -50,7 +51,8 @@ def ssnmf(
     Parameters
     ----------
     adata
-        Logged expression, say from `genesieve.pp.prepare`.
+        Logged expression, say from `genesieve.pp.prepare`. Values may be outside memory, in a backed or lazy AnnData:
+        every pass then reads them in blocks of cells.
     n_components
         Number of programs.
     n_genes
@@ -111,7 +113,6 @@ def ssnmf(
     >>> int(adata.var["ssnmf_selected"].sum())
     200
     """
-    check_in_memory(adata)
     adata = own(adata, copy=copy)
     check_unique_genes(adata)
     X = read_values(adata, layer=layer, use_raw=use_raw)
@@ -122,7 +123,7 @@ def ssnmf(
     if included is not None:
         options["required_genes"] = included[given]
     model = SSNMF(n_components, n_genes=n_genes, random_state=random_state, **options)
-    H = model.fit_transform(X if given.all() else X[:, given])
+    H = model.fit_transform(X if given.all() else select_genes(X, given))
     source = {"layer": layer} if layer is not None else {}
     write_fit(adata, key_added, model, H, given, {**source, "use_raw": use_raw, "values": values})
     _warn_duplicates(model)
@@ -136,7 +137,9 @@ def given_genes(
     included: np.ndarray | None,
 ) -> np.ndarray:
     """Mask of the genes that the model may choose from."""
-    given = np.ones(adata.n_vars, dtype=bool) if mask_var is None else _read_mask(adata, mask_var)
+    given = kept_genes(adata)
+    if mask_var is not None:
+        given &= _read_mask(adata, mask_var)
     if exclude_genes is not None:
         given &= ~_excluded(adata, exclude_genes)
     if included is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from genesieve._anndata import check_unique_genes, find_genes, kind_of_values, listing, own, read_values
+from genesieve._anndata import check_unique_genes, find_genes, kind_of_values, listing, own, read_values, select_genes
 from genesieve._checks import check_choice, check_integer
 from genesieve._keys import Keys
 from genesieve.core.model import score_cells
@@ -96,7 +96,7 @@ def project(
     _check_same_kind(X, fit)
     kept = seen if missing == "ignore" else np.ones(len(seen), dtype=bool)
     H = score_cells(
-        X[:, columns[seen]],
+        select_genes(X, columns[seen]),
         fit.weights[selected][kept],
         seen=seen[kept],
         scale=fit.scale,
@@ -191,11 +191,11 @@ def panel(
     given = given_genes(adata, fit.given, exclude_genes, included)
     check_integer("n_genes", n_genes, 1 if included is None else int(included.sum()), int(given.sum()), why=LIMITS)
     X = read_values(adata, layer=fit.params.get("layer"), use_raw=bool(fit.params.get("use_raw", False)))
-    X = X if given.all() else X[:, given]
+    X = X if given.all() else select_genes(X, given)
     W, noise = gene_model(X, fit.usages)
     usage = np.sqrt(np.square(fit.usages, dtype=np.float64).mean(axis=0))
     chosen = choose_panel(W, noise, usage, n_genes=n_genes, required=None if included is None else included[given])
-    H = score_cells(X[:, chosen], W[chosen], scale=fit.scale, penalty=fit.penalty, n_jobs=n_jobs)
+    H = score_cells(select_genes(X, chosen), W[chosen], scale=fit.scale, penalty=fit.penalty, n_jobs=n_jobs)
     labels = H.argmax(axis=1)
     quality = {"agreement": float((labels == fit.labels).mean()), "nmi": nmi(fit.labels, labels)}
     table = _panel_table(W, chosen, adata.var_names[given][chosen].astype(str).to_numpy())

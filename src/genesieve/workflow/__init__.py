@@ -2,9 +2,21 @@
 
 from genesieve.workflow.fit import Outcome, repeated, run
 from genesieve.workflow.model import load_model, save_model
-from genesieve.workflow.settings import Settings
+from genesieve.workflow.settings import Resources, Settings
 from genesieve.workflow.stages import DEMO
 from genesieve.workflow.transfer import enrich, project
 from genesieve.workflow.watch import Watcher
 
-__all__ = ["DEMO", "Outcome", "Settings", "Watcher", "enrich", "load_model", "project", "repeated", "run", "save_model"]
+__all__ = [
+    "DEMO",
+    "Outcome",
+    "Resources",
+    "Settings",
+    "Watcher",
+    "enrich",
+    "load_model",
+    "project",
+    "repeated",
+    "run",
+    "save_model",
+]

@@ -15,11 +15,22 @@ from genesieve import tl
 from genesieve._keys import PREPARE, Keys
 from genesieve.estimators import SSNMF
 from genesieve.io import FileError
+from genesieve.workflow.cluster import connected
 from genesieve.workflow.folder import read_record, staged, write_record
 from genesieve.workflow.outputs import KEY, write_outputs
-from genesieve.workflow.provenance import Log, file_fingerprint, versions
-from genesieve.workflow.settings import Settings
-from genesieve.workflow.stages import Given, Place, check_gene_sets, check_settings, interpret, prepare, score, take
+from genesieve.workflow.provenance import SAMPLED, Log, file_fingerprint, versions
+from genesieve.workflow.settings import Resources, Settings
+from genesieve.workflow.stages import (
+    Given,
+    Place,
+    check_gene_sets,
+    check_resources,
+    check_settings,
+    interpret,
+    prepare,
+    score,
+    take,
+)
 from genesieve.workflow.watch import Watcher
 
 if TYPE_CHECKING:
@@ -45,6 +56,7 @@ def run(
     command: Sequence[str] = (),
     watch: Watcher | None = None,
     repeats: dict[str, Any] | None = None,
+    resources: Resources | None = None,
     **options: Any,
 ) -> Outcome:
     """Read, prepare, factorise, interpret, and write a folder with tables, figures, report, model and run.json.
@@ -67,6 +79,9 @@ def run(
         Told about stages and iterations; it may end the fit.
     repeats
         The record of an earlier run that this one repeats; the data must have its fingerprint.
+    resources
+        What the run may use: memory, a Dask cluster, a file for checkpoints. With a limit of memory, and where they
+        would not fit, data are left in their file and read in blocks of cells; ``result.h5ad`` is then without X.
 
     Returns
     -------
@@ -81,17 +96,20 @@ def run(
     """
     settings = replace(settings or Settings(), **options)
     check_settings(settings)
+    resources = resources or Resources()
+    check_resources(resources)
     watch, log = watch or Watcher(), Log()
-    with staged(Path(out), force=force) as stage, log.listening():
+    with connected(resources.dask), staged(Path(out), force=force) as stage, log.listening():
         with watch.stage("read"), log.timed("read"):
-            given = take(data, settings)
+            given = take(data, settings, resources)
             check_gene_sets(gene_sets)
             if repeats is not None:
                 _check_same_data(given, repeats, moved=given.source.get("path") != repeats["data"].get("path"))
         with watch.stage("prepare"), log.timed("prepare"):
             prepare(given.adata, settings)
         with watch.fit(_most_iterations(settings)) as callback, log.timed("fit"):
-            tl.ssnmf(given.adata, **settings.fit_keywords(), key_added=KEY, callback=callback)
+            keywords = {**settings.fit_keywords(), **resources.fit_keywords()}
+            tl.ssnmf(given.adata, **keywords, key_added=KEY, callback=callback)
         with watch.stage("interpret"), log.timed("interpret"):
             interpret(given.adata, gene_sets)
             scores = score(given.adata, settings.labels)
@@ -118,6 +136,10 @@ def _check_same_data(given: Given, repeats: dict[str, Any], *, moved: bool) -> N
     """Raise if the data are not those of the record; where others were named on purpose, a warning will do."""
     before = repeats["data"]["fingerprint"]
     if given.source["fingerprint"] == before:
+        return
+    if before.startswith(SAMPLED) != given.source["fingerprint"].startswith(SAMPLED):
+        message = f"{given.source['name']} is read from its file this time or was then, so it was not compared"
+        warnings.warn(message, UserWarning, stacklevel=2)
         return
     message = f"{given.source['name']} differs from the data of the run to repeat (fingerprint {before[:12]})"
     if not moved:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from genesieve._keys import Keys
+from genesieve.core.streamed import streamed
 from genesieve.interpret import marker_scores, specificity, z_scores
 from genesieve.workflow.model import save_model
 
@@ -62,13 +63,21 @@ def write_object(adata: AnnData, path: Path) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # remarks on how anndata stores things are not for the caller
-            adata.write_h5ad(path, compression="gzip")
+            _without_stream(adata).write_h5ad(path, compression="gzip")
     except Exception as error:
         reason = re.search(r"errno = (\d+)", str(error))
         if reason is None:
             raise
         number = int(reason[1])
         raise OSError(number, os.strerror(number), path.name) from error
+
+
+def _without_stream(adata: AnnData) -> AnnData:
+    """The object, without values that are still in their file: they are there for everyone already."""
+    if streamed(adata.X) is None:
+        return adata
+    parts = {name: getattr(adata, name) for name in ("obs", "var", "obsm", "varm", "uns")}
+    return type(adata)(**parts)
 
 
 # ------------------------------------------------------------------------------------------------ tables

@@ -17,10 +17,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 from scipy import sparse
 
+from genesieve.core.streamed import Streamed
+
 if TYPE_CHECKING:
     from anndata import AnnData
 
 PACKAGES = ("genesieve", "numpy", "scipy", "numba", "scikit-learn", "pandas", "anndata", "scanpy", "matplotlib")
+SAMPLED_CELLS = 1000
+SAMPLED = "sampled:"  # marks a fingerprint of some cells
 HASHED_CELLS = 4096  # at a time: the fingerprint of data in memory takes next to no more of it
 
 
@@ -42,10 +46,27 @@ def fingerprint(adata: AnnData, values: Any) -> str:
     return digest.hexdigest()
 
 
+def sampled_fingerprint(adata: AnnData, values: Streamed) -> str:
+    """As `fingerprint`, of a thousand cells from the first to the last: for values that are not read for this alone."""
+    cells = np.unique(np.linspace(0, values.shape[0] - 1, SAMPLED_CELLS).astype(np.int64))
+    digest = hashlib.sha256(np.asarray(values.shape, dtype="<i8").tobytes())
+    digest.update(fingerprint(adata, values.source().rows(cells)).encode())
+    return f"{SAMPLED}{digest.hexdigest()}"
+
+
 def file_fingerprint(path: Path) -> str:
     """SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def available_memory() -> float:
+    """Bytes that a process could take now; without limit where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration, ValueError, IndexError):
+        return float("inf")
 
 
 def versions() -> dict[str, str]:

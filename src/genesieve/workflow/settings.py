@@ -68,6 +68,19 @@ class Settings:
         return keywords
 
 
+@dataclass(frozen=True)
+class Resources:
+    """What a run may use, which has no say in its result."""
+
+    memory: str | None = None  # read the data from their file, within so much memory
+    dask: str | None = None  # address of a Dask scheduler
+    checkpoint: str | None = None  # file to keep the fit in as it goes
+
+    def fit_keywords(self) -> dict[str, Any]:
+        """Arguments for `genesieve.tl.ssnmf`."""
+        return {"memory": self.memory, "checkpoint": self.checkpoint}
+
+
 def _of_method(name: str | None) -> dict[str, Any]:
     """Keywords of a factorisation of the paper."""
     from genesieve.methods import METHODS, Factorisation

@@ -15,21 +15,27 @@ from genesieve import datasets, pp, tl
 from genesieve._anndata import listing, stored_values
 from genesieve._checks import check_choice
 from genesieve._keys import PREPARE, Keys
-from genesieve._parameters import check_parameters
+from genesieve._parameters import check_parameters, read_memory
+from genesieve.core.streamed import streamed
 from genesieve.estimators import SSNMF
 from genesieve.genesets import read_gene_sets
-from genesieve.io import FileError, RequestError, read
+from genesieve.io import FileError, RequestError, open_in_file, read, size_in_memory
 from genesieve.labels import RULES
 from genesieve.metrics import nmi, purity
 from genesieve.tl.fit import given_genes
+from genesieve.workflow.cluster import open_on_dask
 from genesieve.workflow.outputs import KEY
-from genesieve.workflow.provenance import fingerprint
-from genesieve.workflow.settings import Settings
+from genesieve.workflow.provenance import available_memory, fingerprint, sampled_fingerprint
+from genesieve.workflow.settings import Resources, Settings
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
 Place = str | PathLike[str]
+
+# Data that would take more than this share of the memory there is are left in their file: besides the values as they
+# are, the prepared ones have to fit, and their plots.
+SHARE_OF_MEMORY = 0.3
 
 UNKNOWN = 2**62  # stands for the size of data that are not read yet: no limit
 
@@ -64,6 +70,18 @@ def check_settings(settings: Settings) -> None:
         check_fit(settings, (UNKNOWN, UNKNOWN))
 
 
+def check_resources(resources: Resources) -> None:
+    """What can be told before the data are read."""
+    with asked_for():
+        read_memory(resources.memory)
+    if resources.memory is not None and resources.dask is not None:
+        raise RequestError(
+            f"memory must not be given with dask, whose workers have limits of their own, got {resources.memory!r}"
+        )
+    if resources.checkpoint is not None and not Path(resources.checkpoint).resolve().parent.is_dir():
+        raise RequestError(f"checkpoint must be a file in a folder that is there, got {resources.checkpoint!r}")
+
+
 def _check_pattern(exclude_genes: str | None) -> None:
     try:
         re.compile(exclude_genes or "")
@@ -89,16 +107,17 @@ def asked_for() -> Iterator[None]:
         raise RequestError(str(error)) from error
 
 
-def take(data: Place | AnnData, settings: Settings) -> Given:
-    """Read the data, choose the values, and check what was asked against them."""
-    adata, path = _open(data, settings)
+def take(data: Place | AnnData, settings: Settings, resources: Resources | None = None) -> Given:
+    """Read the data, or leave them in their file, choose the values, and check what was asked against them."""
+    adata, path = _open(data, settings, resources or Resources())
     name = "the data" if path is None else path
-    if settings.use_raw:
+    if settings.use_raw and streamed(adata.X) is None:
         if adata.raw is None:
             raise RequestError(f"use_raw needs .raw in {name}, which has none")
         adata = adata.raw.to_adata()
     _make_names_unique(adata)
     values = _choose(adata, settings, name)
+    outside = streamed(values)
     if settings.labels is not None:
         _check_labels(adata, settings.labels, name)
     source = {
@@ -106,18 +125,22 @@ def take(data: Place | AnnData, settings: Settings) -> Given:
         "name": "AnnData" if path is None else Path(path).name,
         "cells": adata.n_obs,
         "genes": adata.n_vars,
-        "fingerprint": fingerprint(adata, values),
+        "fingerprint": fingerprint(adata, values) if outside is None else sampled_fingerprint(adata, outside),
     }
     return Given(adata, source)
 
 
-def _open(data: Place | AnnData, settings: Settings) -> tuple[AnnData, str | None]:
+def _open(data: Place | AnnData, settings: Settings, resources: Resources) -> tuple[AnnData, str | None]:
     """The data, and the full path that they came from."""
     if hasattr(data, "obsm"):
         return data, None
     if str(data) == DEMO:
         return datasets.demo(), DEMO
     path = Path(data)
+    if resources.dask is not None:
+        return open_on_dask(path, use_raw=settings.use_raw), str(path.resolve())
+    if resources.memory is not None or size_in_memory(path) > SHARE_OF_MEMORY * available_memory():
+        return open_in_file(path, use_raw=settings.use_raw), str(path.resolve())
     return read(path, cells_in=settings.cells_in), str(path.resolve())
 
 
@@ -130,7 +153,7 @@ def _choose(adata: AnnData, settings: Settings, name: str) -> Any:
     values = adata.X if settings.layer is None else adata.layers[settings.layer]
     if values is None:
         raise FileError(f"{name} must hold values in X, got none; name a layer: {listing(list(adata.layers))}")
-    if adata.raw is not None and stored_values(values).min(initial=0) < 0:
+    if streamed(values) is None and adata.raw is not None and stored_values(values).min(initial=0) < 0:
         raise RequestError(f"{name} must not have negative values, got scaled ones; --use-raw takes those of .raw")
     return values
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from genesieve import pp, tl
-from genesieve._anndata import kind_of_values, read_values
+from genesieve._anndata import kind_of_values, pending_recipe, read_values
 from genesieve._checks import check_choice
 from genesieve._keys import PREPARE
 from genesieve.io import FileError, RequestError
+from genesieve.workflow.cluster import connected
 from genesieve.workflow.fit import Outcome, describe_file
 from genesieve.workflow.folder import is_result, read_record, staged, write_record
 from genesieve.workflow.model import load_model
@@ -26,8 +27,8 @@ from genesieve.workflow.outputs import (
     write_tables,
 )
 from genesieve.workflow.provenance import Log, versions
-from genesieve.workflow.settings import Settings
-from genesieve.workflow.stages import Given, Place, asked_for, enrich_object, score, take
+from genesieve.workflow.settings import Resources, Settings
+from genesieve.workflow.stages import Given, Place, asked_for, check_resources, enrich_object, score, take
 from genesieve.workflow.watch import Watcher
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def project(
     force: bool = False,
     command: Sequence[str] = (),
     watch: Watcher | None = None,
+    resources: Resources | None = None,
 ) -> Outcome:
     """Score new cells with the model of a run, prepared as the run prepared its own.
 
@@ -59,16 +61,18 @@ def project(
         ``cells_in``, ``layer``, ``use_raw``, ``labels`` and ``jobs`` count.
     missing
         About selected genes that the data lack: ``"error"``, ``"zero"`` or ``"ignore"``, as in `genesieve.tl.project`.
-    force, command, watch
-        As in `run`.
+    force, command, watch, resources
+        As in `run`; there are no checkpoints.
     """
-    settings, watch, log = settings or Settings(), watch or Watcher(), Log()
+    settings, resources = settings or Settings(), resources or Resources()
+    check_resources(resources)
+    watch, log = watch or Watcher(), Log()
     with asked_for():
         check_choice("missing", missing, ["error", "zero", "ignore"])
     fitted = load_model(Path(model))
-    with staged(Path(out), force=force) as stage, log.listening():
+    with connected(resources.dask), staged(Path(out), force=force) as stage, log.listening():
         with watch.stage("read"), log.timed("read"):
-            given = take(data, settings)
+            given = take(data, settings, resources)
         with watch.stage("prepare"), log.timed("prepare"):
             prepare_alike(given.adata, fitted, settings.layer)
         with watch.stage("project"), log.timed("project"):
@@ -94,7 +98,7 @@ def _write(adata: AnnData, stage: Path, known: str | None) -> None:
 def prepare_alike(adata: AnnData, fitted: AnnData, layer: str | None) -> None:
     """Do to new values what was done to those of the fit, and keep all genes: the fit has chosen already."""
     recipe = fitted.uns[PREPARE]
-    kind, fitted_kind = kind_of_values(read_values(adata, layer=layer)), str(recipe["values"])
+    kind, fitted_kind = kind_of_values(read_values(adata, layer=layer, as_stored=True)), str(recipe["values"])
     if kind != fitted_kind and kind != "log":
         raise FileError(
             f"the data must hold {fitted_kind} values as those of the fit did, got {kind} ones; prepare them alike"
@@ -106,11 +110,20 @@ def prepare_alike(adata: AnnData, fitted: AnnData, layer: str | None) -> None:
     depth = float(recipe["target_sum"]) or None if kind == "counts" else None
     values = "linear" if kind == "counts" and depth is None else kind
     pp.prepare(adata, values=values, min_cells=0, target_sum=depth, layer=layer, raw_layer=None)
-    if kind != "log" and recipe["log"] == "log2(x + 1)":
+    if kind != "log" and recipe["log"] == BASE_TWO:
+        _to_base_two(adata)
+
+
+def _to_base_two(adata: AnnData) -> None:
+    """From natural logarithms to those of base 2, now or as values are read."""
+    if pending_recipe(adata) is None:
         adata.X = adata.X / LN_2
+    else:
+        adata.uns[PREPARE]["log"] = BASE_TWO
 
 
-LN_2 = 0.6931471805599453  # from natural logarithms to those of base 2
+BASE_TWO = "log2(x + 1)"
+LN_2 = 0.6931471805599453
 
 
 def _check_genes(given: Given, fitted: AnnData, missing: str) -> None:

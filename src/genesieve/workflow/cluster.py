@@ -1,0 +1,59 @@
+"""A run on a Dask cluster: the client, and data as an array of blocks that the workers read themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from genesieve.core.sources import PIECE_VALUES
+from genesieve.core.streamed import streamed
+from genesieve.io import RequestError, open_in_file
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+CONNECT_SECONDS = 30
+# Blocks for every thread of the cluster, at least: where one is slow or lost, the others take over what it had left.
+BLOCKS_A_THREAD = 4
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[None]:
+    """The cluster at an address as the current one, or none."""
+    if address is None:
+        yield
+        return
+    if find_spec("distributed") is None:
+        raise RequestError("a Dask cluster needs the package distributed: pip install 'genesieve[dask]'")
+    from distributed import Client
+
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError) as error:
+        raise RequestError(f"dask must be the address of a running scheduler, got {address!r}: {error}") from None
+    with client:
+        yield
+
+
+def open_on_dask(path: Path, *, use_raw: bool = False) -> AnnData:
+    """An AnnData with X as a Dask array; the workers must find the file under the same path."""
+    from anndata.experimental import read_elem_lazy
+
+    adata = open_in_file(path.resolve(), use_raw=use_raw)
+    outside = streamed(adata.X)
+    assert outside is not None, "open_in_file leaves values in the file"
+    stored: Any = adata.X
+    size = _cells_a_block(adata.n_obs, outside.data.size)
+    adata.X = read_elem_lazy(stored.group if hasattr(stored, "group") else stored, chunks=(size, adata.n_vars))
+    return adata
+
+
+def _cells_a_block(n_cells: int, n_values: int) -> int:
+    from distributed import get_client
+
+    threads = sum(get_client().nthreads().values()) or 1
+    n_blocks = max(n_values / PIECE_VALUES, BLOCKS_A_THREAD * threads, 1)
+    return max(round(n_cells / n_blocks), 1)

@@ -567,17 +567,6 @@ def _group_of_program(adata: ad.AnnData) -> tuple[list[str], list[str]]:
     return [str(program) for program in cells.index], groups
 
 
-def test_backed_data_are_refused(tmp_path):
-    path = tmp_path / "data.h5ad"
-    gs.datasets.demo().write_h5ad(path)
-    backed = ad.read_h5ad(path, backed="r")
-    for call in (lambda: gs.pp.prepare(backed), lambda: gs.tl.ssnmf(backed, 3)):
-        with pytest.raises(
-            TypeError, match=r"adata must be in memory, got a backed one; call adata.to_memory\(\) first"
-        ):
-            call()
-
-
 def test_infinite_values_and_gene_sets_of_another_type_are_refused():
     adata = gs.datasets.demo()
     gs.tl.ssnmf(adata, 3, 50)

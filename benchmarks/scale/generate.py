@@ -143,9 +143,6 @@ def _check(path: Path, n_cells: int, n_genes: int, density: float, compression: 
         raise ValueError(f"zarr_format must be 2 or 3, got {zarr_format}")
 
 
-# ---- Real cells
-
-
 @lru_cache(maxsize=1)
 def real_cells() -> Real:
     """The bone marrow cells beside the project, or simulated ones where they are missing."""
@@ -165,7 +162,7 @@ def simulated_cells(n_cells: int = SIMULATED_CELLS, n_genes: int = SIMULATED_GEN
 
 
 def grouped(counts: sparse.csr_array, genes: np.ndarray, source: str) -> Real:
-    """Real cells with their types (k-means on principal components) and neighbourhoods."""
+    """Real cells with their types (k-means on leading components) and neighbourhoods."""
     from sklearn.cluster import KMeans
 
     U = _components(counts)  # (cells, components)
@@ -177,7 +174,7 @@ def grouped(counts: sparse.csr_array, genes: np.ndarray, source: str) -> Real:
 
 
 def _components(counts: sparse.csr_array) -> np.ndarray:
-    """Principal components of the most variable genes, log-normalised."""
+    """Leading components of the most variable genes, log-normalised."""
     from sklearn.decomposition import TruncatedSVD
 
     X = shared.log_normalised(counts)
@@ -193,9 +190,6 @@ def _nearest(U: np.ndarray) -> np.ndarray:
     n = min(N_NEIGHBOURS, len(U))
     near = NearestNeighbors(n_neighbors=n).fit(U).kneighbors(U, return_distance=False)
     return near[:, np.arange(N_NEIGHBOURS) % n]
-
-
-# ---- From real cells to simulated ones
 
 
 def find_recipe(real: Real, n_genes: int, density: float) -> Recipe:
@@ -249,12 +243,7 @@ def _draw_rows(indptr, genes, counts, parts, columns, below, kept, rng):  # type
     """Sums of real cells, ``parts`` for each sheet of genes (cells, sheets, parts), then thinned."""
     n_cells, n_sheets, _ = parts.shape
     n_genes = columns.max() + 1
-    room = 0
-    for i in range(n_cells):
-        entries = 0
-        for part in parts[i].flat:
-            entries += indptr[part + 1] - indptr[part]
-        room += min(entries, n_genes)
+    room = _most_values(indptr, parts, n_genes)  # memory that is never written to is never used
     out_values, out_genes = np.empty(room, np.float32), np.empty(room, np.int32)
     sizes = np.zeros(n_cells, np.int64)
     total = np.zeros(n_genes, np.int32)
@@ -276,6 +265,18 @@ def _draw_rows(indptr, genes, counts, parts, columns, below, kept, rng):  # type
                     filled += 1
         sizes[i] = filled - first
     return out_values[:filled].copy(), out_genes[:filled].copy(), sizes
+
+
+@njit(nogil=True, cache=True)
+def _most_values(indptr, parts, n_genes):  # type: ignore[no-untyped-def]
+    """How many values the cells can have at most."""
+    total = 0
+    for cell in parts:
+        values = 0
+        for part in cell.flat:
+            values += indptr[part + 1] - indptr[part]
+        total += min(values, n_genes)
+    return total
 
 
 @njit(nogil=True, cache=True)
@@ -322,9 +323,6 @@ def _in_order(work: Callable[[_Block], Rows], blocks: Iterable[_Block]) -> Itera
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-
-
-# ---- To disk
 
 
 class _Growing:
@@ -383,7 +381,7 @@ def _opened(path: Path, compression: str | None, zarr_format: int) -> Iterator[_
 def _blosc(zarr_format: int) -> Any:
     """The same packing in the terms of either format."""
     if zarr_format == 2:
-        from numcodecs import Blosc
+        from numcodecs import Blosc  # type: ignore[import-untyped]
 
         return Blosc("lz4", shuffle=Blosc.BITSHUFFLE)
     from zarr.codecs import BloscCodec

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -46,21 +45,12 @@ class Checkpoint:
         if not self._path.exists():
             return None
         try:
-            with np.load(self._path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            about = json.loads(str(arrays.pop("about")))
-            if about["format"] != FORMAT:
-                raise ValueError(f"format {about['format']!r}")
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            said = " ".join(str(error).split())
-            raise ValueError(f"checkpoint must be a file of genesieve, got {self._path}: {said[:200]}") from None
-        self._check_same(about["fit"])
-        now, best = (_under(name, arrays) for name in ("now", "best"))
-        return Kept(
-            restart=about["restart"],
-            snapshot=Snapshot(about["stage"], now, _history(about["history"])),
-            best=None if about["best"] is None else _unpack(about["best"], best),
-        )
+            kept, fit = _load(self._path)
+        except Exception as error:  # a file of anyone else may go wrong in any way
+            said = " ".join(str(error).split())[:200] or type(error).__name__
+            raise ValueError(f"checkpoint must be a file of genesieve, got {self._path}: {said}") from None
+        self._check_same(fit)
+        return kept
 
     def keeper(self, restart: int, best: Result | None) -> Callable[[Snapshot], None]:
         """A function that writes snapshots of a restart, with the best result before it."""
@@ -77,6 +67,8 @@ class Checkpoint:
             arrays = {f"now/{name}": array for name, array in snapshot.arrays.items()}
             if best is not None:
                 arrays |= {"best/W": best.factors.W, "best/gram": best.gram}
+                if "H" in snapshot.arrays:  # of a solver whose H does not follow from W
+                    arrays["best/H"] = best.factors.H
             self._write({"about": np.array(json.dumps(about)), **arrays})
 
         return keep
@@ -105,8 +97,24 @@ class Checkpoint:
                 )
 
 
+def _load(path: Path) -> tuple[Kept, dict[str, Any]]:
+    """What a file holds, and of which fit."""
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    about = json.loads(str(arrays.pop("about")))
+    if about["format"] != FORMAT:
+        raise ValueError(f"format {about['format']!r}")
+    now, best = (_under(name, arrays) for name in ("now", "best"))
+    kept = Kept(
+        restart=about["restart"],
+        snapshot=Snapshot(about["stage"], now, _history(about["history"])),
+        best=None if about["best"] is None else _unpack(about["best"], best),
+    )
+    return kept, about["fit"]
+
+
 def _pack(result: Result) -> dict[str, Any]:
-    """A finished restart as plain types, but for its arrays; H follows from W."""
+    """A finished restart as plain types, but for its arrays."""
     return {
         "objective": result.objective,
         "squared_residual": result.squared_residual,
@@ -118,7 +126,7 @@ def _pack(result: Result) -> dict[str, Any]:
 
 def _unpack(packed: dict[str, Any], arrays: dict[str, np.ndarray]) -> Result:
     return Result(
-        factors=Factors(None, arrays["W"]),
+        factors=Factors(arrays.get("H"), arrays["W"]),
         gram=arrays["gram"],
         objective=packed["objective"],
         squared_residual=packed["squared_residual"],

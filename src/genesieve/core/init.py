@@ -62,7 +62,8 @@ def nmf(blocks: Blocks, rank: int, rng: np.random.Generator) -> Factors:
     small = sample(blocks, rng, n_cells=max(NMF_START_CELLS, rank), n_genes=NMF_START_GENES)
     begun = [_plain_fit(small.blocks, random(small.blocks, rank, rng), NMF_START_ITERATIONS) for _ in range(NMF_STARTS)]
     W = small.embed(min(begun, key=lambda result: result.objective).factors.W)
-    return balanced(_plain_fit(blocks, without_usages(W), SAMPLE_ITERATIONS).factors)
+    fitted = _plain_fit(blocks, without_usages(W), SAMPLE_ITERATIONS)
+    return balanced(fitted.factors, fitted.gram)
 
 
 def _plain_fit(blocks: Blocks, start: Factors, max_iter: int) -> Result:
@@ -111,17 +112,18 @@ def without_usages(W: np.ndarray) -> Factors:
 
 def with_usages(blocks: Blocks, W: np.ndarray) -> Factors:
     """W and the best H for it, both in equal share of each program's scale."""
-    return balanced(Factors(blocks.usages(W, Overlap().cell_step(gram_of(W))), W))
+    H = blocks.usages(W, Overlap().cell_step(gram_of(W)))
+    return balanced(Factors(H, W), gram_of(H))
 
 
-def balanced(factors: Factors) -> Factors:
-    """The same product, every program with the same norm in both factors."""
+def balanced(factors: Factors, gram: np.ndarray) -> Factors:
+    """The same product, every program with the same norm in both factors; ``gram`` is ``H^T H``."""
     H, W = factors
-    h_norms, w_norms = (np.linalg.norm(factor, axis=0) for factor in (H, W))
+    h_norms, w_norms = np.sqrt(np.diag(gram)).astype(W.dtype), np.linalg.norm(W, axis=0)
     alive = (h_norms > 0) & (w_norms > 0)
     ratio = np.sqrt(np.divide(w_norms, h_norms, out=np.ones_like(h_norms), where=alive))
     ratio[~alive] = 1.0
-    return Factors(H * ratio, W / ratio)
+    return Factors(None if H is None else H * ratio, W / ratio)
 
 
 def _svd(blocks: Blocks, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,16 +1,18 @@
 """Cells in a Dask array: on the user's cluster, or without one on Dask's own threads.
 
 Only what a pass needs goes out, once to every worker, and only sums come back. Tasks hold no state: H of a block
-follows from W and its cells. So what a lost worker had done is done again elsewhere, and nothing else.
+follows from W and its cells. So what a lost worker had done in a pass is done again elsewhere, and nothing else.
 """
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
-from collections.abc import Iterator
-from functools import reduce
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial, reduce
+from threading import Lock
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 from scipy import sparse
@@ -20,8 +22,14 @@ from genesieve.core.transform import Transform
 
 # Sums that are added in one task. Small enough to free the memory of blocks soon, large enough to need few tasks.
 FAN_IN = 8
+# Sums go before blocks, or those of all blocks would wait in memory for the end of the pass.
+SUMS_FIRST = 1
+# Dask warns of large arguments, as they are most often meant to be data. W is one, and each worker needs it.
+NO_WARNING = {"distributed.admin.large-graph-warning-threshold": "1TB"}
 
 T = TypeVar("T")
+Job = Callable[[Any, int], T]
+"""From a block of X as it is stored, and its number, to whatever is wanted of it."""
 
 
 class Remote:
@@ -34,54 +42,63 @@ class Remote:
             raise ValueError(f"X must have all genes in one chunk, got {len(X.chunks[1])}: X.rechunk({{1: -1}})")
         if any(np.isnan(size) for size in X.chunks[0]):
             raise ValueError("X must have chunks of known sizes, got unknown ones: X.compute_chunk_sizes()")
-        self._transform = transform or Transform()
-        self._n_jobs = n_jobs
+        self._X, self._transform, self._n_jobs = X, transform or Transform(), n_jobs
         self._edges = np.concatenate([[0], np.cumsum(X.chunks[0])])
-        self._blocks = list(X.to_delayed().ravel())
         self.shape: tuple[int, int] = self._transform.shape((int(X.shape[0]), int(X.shape[1])))
         self.dtype: np.dtype[Any] = floating(X.dtype)
 
     def each(self, work: Work[T], H: np.ndarray | None = None) -> Iterator[T]:
         assert H is None, "H stays with its blocks"
-        client = current_client()
-        parts = self._parts(work, client)
-        if client is None:
-            yield from self._compute(parts)
-        else:
-            yield from client.gather(client.compute(parts, pure=False))
+        yield from self._results(self._job(work))
 
     def total(self, work: Work[Sums]) -> Sums:
         client = current_client()
-        parts = self._parts(work, client)
         if client is not None:
-            return _total_on(client, client.compute(parts, pure=False))
+            return _total_on(client, self._futures(client, self._job(work)))
         from dask import delayed
 
+        parts = self._delayed(self._job(work))
         while len(parts) > 1:
             parts = [delayed(_sum)(parts[start : start + FAN_IN]) for start in range(0, len(parts), FAN_IN)]
         return self._compute(parts)[0]
 
     def rows(self, cells: np.ndarray) -> Any:
-        from dask import delayed
-
-        bounds = np.searchsorted(cells, self._edges)
-        picked = [
-            delayed(_pick)(block, cells[first:last] - start)
-            for block, start, first, last in zip(self._blocks, self._edges[:-1], bounds[:-1], bounds[1:], strict=True)
-            if last > first
-        ]
-        client = current_client()
-        parts = self._compute(picked) if client is None else client.gather(client.compute(picked, pure=False))
+        blocks = np.flatnonzero(np.diff(np.searchsorted(cells, self._edges)))
+        parts = self._results(partial(_pick, cells, self._edges), blocks)
         whole = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
         return as_values(whole, self._transform, self.dtype)
 
-    def _parts(self, work: Work[T], client: Any) -> list[Any]:
-        """One task a block. What they share is a value of its own, so that each worker gets it once."""
+    def _job(self, work: Work[T]) -> Job[T]:
+        return partial(_work_on, work, self._transform, self.dtype)
+
+    def _results(self, job: Job[T], blocks: np.ndarray | None = None) -> list[T]:
+        client = current_client()
+        if client is None:
+            return self._compute(self._delayed(job, blocks))
+        futures = self._futures(client, job, blocks)
+        with _cancelled_on_error(client, futures):
+            return client.gather(futures)
+
+    def _futures(self, client: Any, job: Job[T], blocks: np.ndarray | None = None) -> list[Any]:
+        """Tasks under way, one a block, in the order of the cells."""
+        import dask
+        from distributed import futures_of
+
+        with dask.config.set(NO_WARNING):
+            sent = client.submit(_same, job, pure=False)  # unlike scattered data, it can be had again if it is lost
+        tasks = client.persist(self._mapped(sent, blocks))
+        futures = {future.key: future for future in futures_of(tasks)}
+        return [futures[key] for (key,) in tasks.__dask_keys__()]
+
+    def _delayed(self, job: Job[T], blocks: np.ndarray | None = None) -> list[Any]:
         from dask import delayed
 
-        shared = (work, self._transform, self.dtype)
-        sent = delayed(shared, traverse=False) if client is None else client.submit(_same, shared, pure=False)
-        return [delayed(_apply)(block, sent) for block in self._blocks]
+        return list(self._mapped(delayed(job, traverse=False, pure=False), blocks).to_delayed().ravel())
+
+    def _mapped(self, sent: Any, blocks: np.ndarray | None) -> Any:
+        """One task a block, in which Dask reads it, too. What they share is a value of its own, not a part of each."""
+        mapped = self._X.map_blocks(_do, sent, dtype=object, meta=np.empty((0, 0), dtype=object))
+        return mapped if blocks is None else mapped.blocks[blocks]
 
     def _compute(self, parts: list[Any]) -> Any:
         import dask
@@ -90,14 +107,11 @@ class Remote:
 
 
 def current_client() -> Any:
-    """The user's Dask client, or None; genesieve never starts one."""
-    distributed = sys.modules.get("distributed")
-    if distributed is None:
-        return None
-    try:
-        return distributed.get_client()
-    except ValueError:
-        return None
+    """The client that Dask would compute on now, or None; genesieve never starts one."""
+    from dask.base import get_scheduler
+
+    client = getattr(get_scheduler(), "__self__", None)
+    return client if hasattr(client, "who_has") else None
 
 
 def _total_on(client: Any, parts: list[Any]) -> Sums:
@@ -105,23 +119,64 @@ def _total_on(client: Any, parts: list[Any]) -> Sums:
     from distributed import as_completed
 
     piles: dict[str, list[Any]] = defaultdict(list)
-    finished = as_completed(parts)
-    for batch in finished.batches():
-        holders = client.who_has(batch)
-        for part in batch:
-            part.result  # noqa: B018
-            worker = next(iter(holders.get(part.key, ())), "")
-            piles[worker].append(part)
-            if len(piles[worker]) == FAN_IN:
-                where = {"workers": [worker], "allow_other_workers": True} if worker else {}
-                finished.add(client.submit(_sum, piles.pop(worker), pure=False, **where))
-    return client.submit(_sum, [part for pile in piles.values() for part in pile], pure=False).result()
+    with _cancelled_on_error(client, parts) as futures:
+        finished = as_completed(parts, loop=client.loop)
+        parts.clear()  # whatever has a name here stays in the memory of a worker
+        for batch in finished.batches():
+            for worker, part in _located(client, batch):
+                piles[worker].append(part)
+                if len(piles[worker]) == FAN_IN:
+                    finished.add(_sum_of(client, piles.pop(worker), futures, worker))
+            del batch, part
+        sums = [_sum_of(client, pile, futures, worker) for worker, pile in piles.items()]
+        while len(sums) > 1:
+            sums = [_sum_of(client, sums[start : start + FAN_IN], futures) for start in range(0, len(sums), FAN_IN)]
+        return sums[0].result()
 
 
-def _apply(block: Any, shared: tuple[Work[T], Transform, np.dtype[Any]]) -> T:
-    work, transform, dtype = shared
-    with single_threaded_blas():
+def _located(client: Any, batch: list[Any]) -> Iterator[tuple[str, Any]]:
+    """Finished tasks and the workers that hold what they returned; the first that failed raises its error."""
+    holders = client.who_has(batch)
+    for part in batch:
+        if part.status in ("error", "cancelled"):
+            part.result()
+        yield next(iter(holders.get(part.key, ())), ""), part  # none, if it was lost in the meantime
+
+
+def _sum_of(client: Any, parts: list[Any], futures: WeakSet[Any], worker: str = "") -> Any:
+    """The task that adds up parts, on a worker if that is still there."""
+    where = {"workers": [worker], "allow_other_workers": True} if worker else {}
+    future = client.submit(_sum, parts, pure=False, priority=SUMS_FIRST, **where)
+    futures.add(future)
+    return future
+
+
+@contextmanager
+def _cancelled_on_error(client: Any, tasks: list[Any]) -> Iterator[WeakSet[Any]]:
+    """Stop all that is left of a pass where it fails or is interrupted: the traceback would hold on to it.
+
+    Yields the futures to stop, a set that does not hold on to them itself.
+    """
+    futures = WeakSet(tasks)
+    try:
+        yield futures
+    except BaseException:
+        client.cancel(list(futures))
+        raise
+
+
+def _do(block: Any, job: Job[T], block_id: tuple[int, ...]) -> T:
+    return job(block, block_id[0])
+
+
+def _work_on(work: Work[T], transform: Transform, dtype: np.dtype[Any], block: Any, number: int) -> T:
+    with _blas:
         return work(as_values(block, transform, dtype), None)
+
+
+def _pick(cells: np.ndarray, edges: np.ndarray, block: Any, number: int) -> Any:
+    first, last = np.searchsorted(cells, edges[number : number + 2])
+    return block[cells[first:last] - edges[number]]
 
 
 def _sum(parts: list[Sums]) -> Sums:
@@ -132,5 +187,26 @@ def _same(value: T) -> T:
     return value
 
 
-def _pick(block: Any, cells: np.ndarray) -> Any:
-    return block[cells]
+class _Blas:
+    """BLAS without threads of its own while any task is at work: the first one in holds it, the last one out lets go.
+
+    The limit is one of the process, and tasks of several threads overlap.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._tasks, self._limit = Lock(), 0, ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._tasks == 0:
+                self._limit.enter_context(single_threaded_blas())
+            self._tasks += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._tasks -= 1
+            if self._tasks == 0:
+                self._limit.close()
+
+
+_blas = _Blas()

@@ -30,8 +30,12 @@ BLOCKS_OF_SMALL_DATA = 4
 # Stored values that are read from a file at once, unless a limit of memory says otherwise: enough that starting to
 # read, and the chunks of the file that two pieces share, do not count.
 PIECE_VALUES = 1 << 24
-# Pieces in memory at a time: one that is worked on, the one before while its last blocks finish, and the next.
+# And at most, whatever the limit: larger pieces are read no faster, and places within one are counted in 32 bits.
+MOST_PIECE_VALUES = 1 << 28
+# Pieces in memory at a time: one that is worked on, the next, whose blocks wait for a thread, and one being read.
 PIECES_HELD = 3
+# Stored values between two wanted cells that are read and dropped: that takes no longer than to start reading anew.
+GAP_VALUES = 1 << 17
 
 T = TypeVar("T")
 Work = Callable[[Any, Any], T]
@@ -65,13 +69,13 @@ def add(left: Sums, right: Sums) -> Sums:
 class InMemory:
     """A matrix in memory, dense or sparse, worked on by a pool of threads.
 
-    Dense and CSR input is not copied; CSC is converted to CSR once.
+    Dense and CSR input is not copied; CSC is converted to CSR once, and so are rows that store a gene twice.
     """
 
     holds_usages = True
 
     def __init__(self, X: Any, *, n_jobs: int | None = None) -> None:
-        self._X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+        self._X = canonical(sparse.csr_array(X)) if sparse.issparse(X) else np.asarray(X)
         self._spans = block_spans(self._X.shape, stored_size(self._X))
         self._threads = min(available_threads(n_jobs), len(self._spans))
         self.shape: tuple[int, int] = self._X.shape
@@ -104,6 +108,9 @@ class Rows(Protocol):
     size: int  # stored values
     value_bytes: int  # that one of them takes
 
+    def count(self, cells: slice) -> int:
+        """Stored values of a run of cells."""
+
     def __getitem__(self, cells: slice) -> Any:
         """A run of cells in memory, dense or CSR."""
 
@@ -125,7 +132,7 @@ class InFile:
         self._spans = block_spans(stored.shape, stored.size)
         self._threads = min(available_threads(n_jobs), len(self._spans))
         values = PIECE_VALUES if piece_bytes is None else piece_bytes / stored.value_bytes
-        self._blocks_a_piece = max(int(values / max(stored.size / len(self._spans), 1)), 1)
+        self._pieces = pieces(stored, self._spans, min(values, MOST_PIECE_VALUES))
         self.shape: tuple[int, int] = self._transform.shape(stored.shape)
         self.dtype: np.dtype[Any] = floating(stored.dtype)
 
@@ -135,39 +142,50 @@ class InFile:
             return work(as_values(block, self._transform, self.dtype), rows_of(H, rows))
 
         running: deque[Future[T]] = deque()
-        with single_threaded_blas():
-            for spans, piece in self._pieces():
-                while len(running) > self._threads:
+        try:
+            with single_threaded_blas():
+                for spans, piece in self._read_ahead():
+                    running.extend([self._pool.submit(finish, piece, spans[0].start, rows) for rows in spans])
+                    del piece  # or it would stay for one round more
+                    while len(running) > len(spans):  # the piece before has to go before another one is read
+                        yield running.popleft().result()
+                while running:
                     yield running.popleft().result()
-                first = spans[0].start
-                running.extend(self._pool.submit(finish, piece, first, rows) for rows in spans)
-                del piece  # or it would stay for one round more
-            while running:
-                yield running.popleft().result()
+        finally:
+            for block in running:
+                block.cancel()
 
     def total(self, work: Work[Sums]) -> Sums:
         return reduce(add, self.each(work))
 
     def rows(self, cells: np.ndarray) -> Any:
-        runs = np.split(cells, np.flatnonzero(np.diff(cells) > 1) + 1)
-        parts = [self._stored[int(run[0]) : int(run[-1]) + 1] for run in runs]
+        parts = [self._pick(run) for run in runs_of(self._stored, cells)]
         whole = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
         return as_values(whole, self._transform, self.dtype)
 
-    def _pieces(self) -> Iterator[tuple[list[slice], Any]]:
-        """Runs of blocks with their values, each read while the one before is worked on."""
-        size = self._blocks_a_piece
-        runs = [self._spans[start : start + size] for start in range(0, len(self._spans), size)]
-        coming = self._reader.submit(self._read, runs[0])
-        for run, following in zip(runs, [*runs[1:], None], strict=True):
-            piece = coming.result()
-            if following is not None:
-                coming = self._reader.submit(self._read, following)
-            yield run, piece
-            del piece
+    def _pick(self, cells: list[int]) -> Any:
+        first, last = (cells[0], cells[-1] + 1) if cells else (0, 0)
+        return self._read(slice(first, last))[np.array(cells, dtype=int) - first]
 
-    def _read(self, spans: list[slice]) -> Any:
-        return self._stored[spans[0].start : spans[-1].stop]
+    def _read_ahead(self) -> Iterator[tuple[list[slice], Any]]:
+        """The blocks of every piece and its values, each read while the one before is worked on."""
+        coming = self._reader.submit(self._read, cells_of(self._pieces[0]))
+        try:
+            for spans, following in zip(self._pieces, [*self._pieces[1:], None], strict=True):
+                piece = coming.result()
+                if following is not None:
+                    coming = self._reader.submit(self._read, cells_of(following))
+                yield spans, piece
+                del piece
+        finally:
+            coming.cancel()
+
+    def _read(self, cells: slice) -> Any:
+        try:
+            return self._stored[cells]
+        except Exception as error:  # whatever a library of files may raise
+            said = " ".join(str(error).split()) or type(error).__name__
+            raise OSError(f"X cannot be read from its file, at cells {cells.start} to {cells.stop}: {said}") from error
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -182,19 +200,32 @@ class StoredCSR:
     """Compressed rows in an open file: one-dimensional ``data``, ``indices`` and ``indptr`` of HDF5 or zarr."""
 
     def __init__(self, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> None:
-        self._data, self._indices, self._indptr = data, indices, np.asarray(indptr[:])
+        self._data, self._indices, self._indptr = data, indices, np.asarray(indptr[:]).astype(np.int64, copy=False)
         self.shape = (int(shape[0]), int(shape[1]))
-        self.dtype: np.dtype[Any] = np.dtype(data.dtype)
+        self._check_whole()
+        self.dtype: np.dtype[Any] = storable(data.dtype)
         self.size = int(self._indptr[-1])
         self.value_bytes = self.dtype.itemsize + np.dtype(indices.dtype).itemsize
 
+    def count(self, cells: slice) -> int:
+        return int(self._indptr[cells.stop] - self._indptr[cells.start])
+
     def __getitem__(self, cells: slice) -> sparse.csr_array:
         first, last = int(self._indptr[cells.start]), int(self._indptr[cells.stop])
-        block = sparse.csr_array((cells.stop - cells.start, self.shape[1]), dtype=self.dtype)
-        block.data = np.asarray(self._data[first:last])
-        block.indices = np.asarray(self._indices[first:last]).astype(np.int32, copy=False)
-        block.indptr = (self._indptr[cells.start : cells.stop + 1] - first).astype(np.int32)
-        return block
+        values, genes = np.asarray(self._data[first:last], self.dtype), np.asarray(self._indices[first:last])
+        if genes.size and not 0 <= genes.min() <= genes.max() < self.shape[1]:
+            raise ValueError(f"genes must be below {self.shape[1]}, got {genes.min()} to {genes.max()}")
+        ends = self._indptr[cells.start : cells.stop + 1] - first
+        return csr_of(values, genes.astype(np.int32, copy=False), ends.astype(np.int32), self.shape[1])
+
+    def _check_whole(self) -> None:
+        """Compiled code would read past the end of what is shorter than its row ends say."""
+        ends, stored = self._indptr, min(self._data.shape[0], self._indices.shape[0])
+        if len(ends) != self.shape[0] + 1 or ends[0] != 0 or (np.diff(ends) < 0).any() or ends[-1] > stored:
+            raise ValueError(
+                f"X must be stored whole, got {stored} values and {len(ends) - 1} row ends, the last of them"
+                f" {ends[-1] if len(ends) else 'missing'}, for {self.shape[0]} cells"
+            )
 
 
 class StoredDense:
@@ -205,6 +236,9 @@ class StoredDense:
         self.shape = (int(array.shape[0]), int(array.shape[1]))
         self.dtype: np.dtype[Any] = np.dtype(array.dtype)
         self.size, self.value_bytes = self.shape[0] * self.shape[1], self.dtype.itemsize
+
+    def count(self, cells: slice) -> int:
+        return (cells.stop - cells.start) * self.shape[1]
 
     def __getitem__(self, cells: slice) -> np.ndarray:
         return np.asarray(self._array[cells.start : cells.stop])
@@ -218,12 +252,30 @@ def as_values(X: Any, transform: Transform, dtype: np.dtype[Any]) -> Any:
     if not (smallest >= 0 and np.isfinite(largest)):
         problem = "missing values" if np.isnan(smallest) else f"values from {smallest:g} to {largest:g}"
         raise ValueError(f"X must be finite and not negative, got {problem}")
-    return transform(X if X.dtype == dtype else X.astype(dtype))
+    X = X if X.dtype == dtype else X.astype(dtype)
+    return transform(canonical(X) if sparse.issparse(X) else X)
+
+
+def canonical(X: sparse.csr_array) -> sparse.csr_array:
+    """X, or where its rows store a gene twice or out of order a copy that does not: the square of a sum is another."""
+    if X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
 
 
 def floating(dtype: Any) -> np.dtype[Any]:
     """The floating-point type that values are worked on in: whole numbers become floats that hold them exactly."""
-    return np.result_type(dtype, np.float32)
+    if np.dtype(dtype).kind not in "biuf":
+        raise ValueError(f"X must hold numbers, got values of type {dtype}")
+    return min(np.result_type(dtype, np.float32), np.dtype(np.float64))
+
+
+def storable(dtype: Any) -> np.dtype[Any]:
+    """The type as SciPy can hold it: in the byte order of the machine, and not of half precision."""
+    dtype = np.dtype(dtype).newbyteorder("=")
+    return np.dtype(np.float32) if dtype == np.float16 else dtype
 
 
 def stored_size(X: Any) -> int:
@@ -240,6 +292,32 @@ def block_spans(shape: tuple[int, int], values: int) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
+def pieces(stored: Rows, spans: list[slice], most: float) -> list[list[slice]]:
+    """The blocks of every piece: as many as hold ``most`` values together, and at least one."""
+    runs = [spans[:1]]
+    for span in spans[1:]:
+        if stored.count(slice(runs[-1][0].start, span.stop)) > most:
+            runs.append([])
+        runs[-1].append(span)
+    return runs
+
+
+def runs_of(stored: Rows, cells: np.ndarray) -> list[list[int]]:
+    """Cells that are read at once: near each other, and within the size of a block."""
+    runs = [cells[:1].tolist()]
+    for cell in cells[1:].tolist():
+        gap, span = (stored.count(slice(start, cell)) for start in (runs[-1][-1] + 1, runs[-1][0]))
+        if gap > GAP_VALUES or span > BLOCK_VALUES:
+            runs.append([])
+        runs[-1].append(cell)
+    return runs
+
+
+def cells_of(spans: list[slice]) -> slice:
+    """The cells of neighbouring blocks."""
+    return slice(spans[0].start, spans[-1].stop)
+
+
 def rows_of(H: np.ndarray | None, rows: slice) -> np.ndarray | None:
     """Rows of H, if there are any."""
     return None if H is None else H[rows]
@@ -250,10 +328,15 @@ def cell_slice(X: Any, rows: slice) -> Any:
     if not sparse.issparse(X):
         return X[rows]
     first, last = X.indptr[rows.start], X.indptr[rows.stop]
-    block = sparse.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
-    block.data, block.indices = X.data[first:last], X.indices[first:last]
-    block.indptr = X.indptr[rows.start : rows.stop + 1] - first
-    return block
+    ends = X.indptr[rows.start : rows.stop + 1] - first
+    return csr_of(X.data[first:last], X.indices[first:last], ends, X.shape[1])
+
+
+def csr_of(values: np.ndarray, genes: np.ndarray, ends: np.ndarray, n_genes: int) -> sparse.csr_array:
+    """Compressed rows of these very arrays: nothing is copied, nothing checked."""
+    X = sparse.csr_array((len(ends) - 1, n_genes), dtype=values.dtype)
+    X.data, X.indices, X.indptr = values, genes, ends
+    return X
 
 
 def available_threads(n_jobs: int | None) -> int:

@@ -21,7 +21,7 @@ LEAST_PIECE_BYTES = 8e6
 TO_ROWS = "import anndata as ad; a = ad.read_h5ad('IN.h5ad'); a.X = a.X.tocsr(); a.write_h5ad('OUT.h5ad')"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Streamed:
     """Cells x genes in an open file or in a Dask array, and the transform that is applied as they are read."""
 
@@ -55,12 +55,20 @@ def streamed(X: Any) -> Streamed | None:
         return X
     if is_dask(X):
         return Streamed(X)
+    try:
+        stored = _in_file(X)
+    except (KeyError, RuntimeError, OSError) as error:  # what HDF5 and zarr say of files that were closed or cut
+        raise OSError(f"X must be in a file that is open and whole, got: {' '.join(str(error).split())}") from error
+    return None if stored is None else Streamed(stored)
+
+
+def _in_file(X: Any) -> StoredCSR | StoredDense | None:
     if hasattr(X, "group") and hasattr(X, "format"):  # compressed rows or columns of an AnnData
         if X.format != "csr":
             raise ValueError(f"X must be stored by rows (CSR) to be read in blocks of cells, got {X.format}: {TO_ROWS}")
-        return Streamed(StoredCSR(X.group["data"], X.group["indices"], X.group["indptr"], X.shape))
+        return StoredCSR(X.group["data"], X.group["indices"], X.group["indptr"], X.shape)
     if type(X).__module__.partition(".")[0] in ("h5py", "zarr") and getattr(X, "ndim", 0) == 2:
-        return Streamed(StoredDense(X))
+        return StoredDense(X)
     return None
 
 
@@ -74,7 +82,9 @@ def as_source(X: Any, *, n_jobs: int | None = None, memory: float | None = None,
     outside = streamed(X)
     if outside is None:
         return InMemory(X, n_jobs=n_jobs)
-    room = None if memory is None else piece_bytes(memory, outside.shape, rank, outside.dtype.itemsize)
+    room = None
+    if memory is not None and not is_dask(outside.data):
+        room = piece_bytes(memory, outside.shape, rank, outside.dtype.itemsize)
     return outside.source(n_jobs=n_jobs, piece_bytes=room)
 
 

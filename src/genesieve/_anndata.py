@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from genesieve._keys import KEPT, PREPARE, Keys
@@ -103,11 +104,24 @@ def transform_of(recipe: dict[str, Any]) -> Transform:
     return Transform(float(recipe["target_sum"]) or None, LOG_BASES[str(recipe["log"])])
 
 
+def table_of(frame: Any) -> pd.DataFrame:
+    """``obs`` or ``var``, also that of a lazy AnnData, as a table in memory."""
+    return frame if isinstance(frame, pd.DataFrame) else frame.to_memory()
+
+
+def without_stream(adata: AnnData) -> AnnData:
+    """The object itself, or where its values are outside memory, all of it but those."""
+    if streamed(adata.X) is None:
+        return adata
+    parts = {name: dict(getattr(adata, name)) for name in ("obsm", "varm", "uns")}
+    return type(adata)(obs=table_of(adata.obs), var=table_of(adata.var), **parts)
+
+
 def kept_genes(adata: AnnData) -> np.ndarray:
     """Mask of the genes that `genesieve.pp.prepare` kept; where values are in memory, the others are gone."""
     if pending_recipe(adata) is None:
         return np.ones(adata.n_vars, dtype=bool)
-    return np.array(adata.var[KEPT], dtype=bool)
+    return table_of(adata.var)[KEPT].to_numpy(dtype=bool, copy=True)
 
 
 def select_genes(X: Any, genes: np.ndarray) -> Any:

@@ -21,7 +21,7 @@ from genesieve._random import as_generator
 from genesieve.core.blocks import Blocks
 from genesieve.core.model import Model, score_cells
 from genesieve.core.objective import gram_of
-from genesieve.core.solvers import Callback, Result
+from genesieve.core.solvers import Callback, Result, best_of
 from genesieve.core.streamed import as_source, streamed
 from genesieve.core.weights import variation_weights
 from genesieve.labels import label_cells
@@ -293,7 +293,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             keep = None if book is None else book.keeper(number, best)
             snapshot = kept.snapshot if kept is not None and number == kept.restart else None
             result = model.fit(blocks, start, self.callback, keep=keep, snapshot=snapshot)
-            best = result if best is None or result.objective < best.objective else best
+            best = result if best is None else best_of([best, result])
             if result.stopped:
                 best = replace(best, stopped=True)
                 break

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import is_color_like, to_hex
 
-from genesieve._anndata import check_unique_genes, fit_of, listing
+from genesieve._anndata import check_unique_genes, fit_of, listing, without_stream
 from genesieve._keys import Keys
 from genesieve.interpret import bicluster_genes, selected_genes
 from genesieve.labels import margin
@@ -83,6 +83,7 @@ class Source:
 
 def read_source(adata: AnnData, key: str, known: str | None) -> Source:
     """Read the fit ``key`` and all that was found in it."""
+    adata = without_stream(adata)
     fit, keys = fit_of(adata, key), Keys(key)
     check_unique_genes(adata)
     programs = _with_plain_colors(read_programs(adata, key))

@@ -9,7 +9,7 @@ import numpy as np
 from genesieve.core.blocks import Blocks
 from genesieve.core.constraints import NonNegative
 from genesieve.core.objective import Overlap, gram_of
-from genesieve.core.solvers import Factors, Result, Run, bcd
+from genesieve.core.solvers import Factors, Result, Run, bcd, best_of
 
 # Cells that are fitted before all cells are visited: programs are well placed by then.
 SAMPLE_CELLS = 2000
@@ -61,7 +61,7 @@ def nmf(blocks: Blocks, rank: int, rng: np.random.Generator) -> Factors:
         return with_usages(blocks, part.embed(nmf(part.blocks, rank, rng).W))
     small = sample(blocks, rng, n_cells=max(NMF_START_CELLS, rank), n_genes=NMF_START_GENES)
     begun = [_plain_fit(small.blocks, random(small.blocks, rank, rng), NMF_START_ITERATIONS) for _ in range(NMF_STARTS)]
-    W = small.embed(min(begun, key=lambda result: result.objective).factors.W)
+    W = small.embed(best_of(begun).factors.W)
     fitted = _plain_fit(blocks, without_usages(W), SAMPLE_ITERATIONS)
     return balanced(fitted.factors, fitted.gram)
 

@@ -13,7 +13,19 @@ from genesieve.core import init as starts
 from genesieve.core.blocks import Blocks
 from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
 from genesieve.core.objective import Orthogonal, Overlap, Penalty, RelativeOverlap, gram_of
-from genesieve.core.solvers import Callback, Factors, Result, Run, Snapshot, Solver, bcd, continuation, mapalm, palm
+from genesieve.core.solvers import (
+    Callback,
+    Factors,
+    Result,
+    Run,
+    Snapshot,
+    Solver,
+    bcd,
+    best_of,
+    continuation,
+    mapalm,
+    palm,
+)
 from genesieve.core.streamed import as_source
 
 SOLVERS: dict[str, Callable[..., Result]] = {"bcd": bcd, "mapalm": mapalm, "palm": palm}
@@ -85,8 +97,8 @@ class Model:
         start = STARTS[self.init]
         if self.solver != "bcd" or self.init != "nmf" or self.orthogonality in ("exact", 0.0):
             return start(blocks, self.rank, rng)
-        led = (self._lead(blocks, constraint, start(blocks, self.rank, rng)) for _ in range(PENALISED_STARTS))
-        return min(led, key=lambda result: result.objective).factors
+        led = [self._lead(blocks, constraint, start(blocks, self.rank, rng)) for _ in range(PENALISED_STARTS)]
+        return best_of(led).factors
 
     def _lead(self, blocks: Blocks, constraint: Constraint, start: Factors) -> Result:
         penalties = [RelativeOverlap(share * float(self.orthogonality)) for share in WEAKER_PENALTIES]

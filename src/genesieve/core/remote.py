@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial, reduce
-from threading import Lock
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -103,7 +102,9 @@ class Remote:
     def _compute(self, parts: list[Any]) -> Any:
         import dask
 
-        return dask.compute(*parts, **({} if self._n_jobs in (None, -1) else {"num_workers": self._n_jobs}))
+        threads = {} if self._n_jobs in (None, -1) else {"num_workers": self._n_jobs}
+        with single_threaded_blas():  # on a cluster this is up to its workers, which Dask starts so, too
+            return dask.compute(*parts, **threads)
 
 
 def current_client() -> Any:
@@ -170,8 +171,7 @@ def _do(block: Any, job: Job[T], block_id: tuple[int, ...]) -> T:
 
 
 def _work_on(work: Work[T], transform: Transform, dtype: np.dtype[Any], block: Any, number: int) -> T:
-    with _blas:
-        return work(as_values(block, transform, dtype), None)
+    return work(as_values(block, transform, dtype), None)
 
 
 def _pick(cells: np.ndarray, edges: np.ndarray, block: Any, number: int) -> Any:
@@ -185,28 +185,3 @@ def _sum(parts: list[Sums]) -> Sums:
 
 def _same(value: T) -> T:
     return value
-
-
-class _Blas:
-    """BLAS without threads of its own while any task is at work: the first one in holds it, the last one out lets go.
-
-    The limit is one of the process, and tasks of several threads overlap.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self._tasks, self._limit = Lock(), 0, ExitStack()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._tasks == 0:
-                self._limit.enter_context(single_threaded_blas())
-            self._tasks += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._tasks -= 1
-            if self._tasks == 0:
-                self._limit.close()
-
-
-_blas = _Blas()

@@ -20,6 +20,8 @@ from genesieve.core.objective import CellStep, Penalty, gradient, gram_of, half_
 
 # What the Gram form of the objective loses to cancellation where the fit is next to exact, relative to ||X||^2.
 CANCELLATION = 1e-12
+# Objectives this close are of one minimum, reached with another rounding.
+SAME_MINIMUM = 1e-6
 # The backtracking line search tries this multiple of the safe step 1/L first, and halves it where it is too long.
 FIRST_STRIDE = 8.0
 
@@ -80,6 +82,12 @@ class State:
     def from_arrays(cls, kept: Arrays, H: np.ndarray | None = None) -> State:
         """The state of a snapshot."""
         return cls(kept["W"], Sweep(H, kept["cross"], kept["gram"]), float(kept["objective"]))
+
+
+def best_of(results: Sequence[Result]) -> Result:
+    """The result with the lowest objective; of those that differ by rounding alone the first, wherever cells are."""
+    lowest = min(result.objective for result in results)
+    return next(result for result in results if result.objective <= lowest + SAME_MINIMUM * abs(lowest))
 
 
 Arrays = dict[str, np.ndarray]

@@ -17,7 +17,7 @@ from scipy import sparse
 TABLE_SIZE = 64
 
 
-@dataclass(frozen=True)  # comparing arrays of genes would give an array
+@dataclass(frozen=True, eq=False)  # comparing arrays of genes would give an array
 class Transform:
     """Scale each cell to one depth, take logarithms, keep some genes; each of them only where it is asked for."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genesieve._anndata import check_unique_genes, fit_of, listing, usages_of
+from genesieve._anndata import check_unique_genes, fit_of, listing, table_of, usages_of
 from genesieve._keys import Keys
 from genesieve.pl._style import LONGEST_NAME, OKABE_ITO, distinct_colors, shorten
 
@@ -36,7 +36,7 @@ class Programs:
 
 def read_slot(adata: AnnData, where: str, name: str, maker: str) -> Any:
     """``adata.<where>[name]``, or an error that says what makes it and what there is."""
-    slots = getattr(adata, where)
+    slots = table_of(adata.obs) if where == "obs" else getattr(adata, where)
     if name not in slots:
         raise KeyError(f"adata.{where} has no {name!r}, run gs.tl.{maker} first; {_contents(where, slots)}")
     return slots[name]
@@ -98,9 +98,10 @@ def read_table(adata: AnnData, name: str, maker: str) -> Any:
 
 def read_annotation(adata: AnnData, column: str) -> Any:
     """A column of ``obs`` to annotate cells by."""
-    if column not in adata.obs:
-        raise KeyError(f"color must name columns of adata.obs, got {column!r}; {_contents('obs', adata.obs)}")
-    return adata.obs[column]
+    columns = table_of(adata.obs)
+    if column not in columns:
+        raise KeyError(f"color must name columns of adata.obs, got {column!r}; {_contents('obs', columns)}")
+    return columns[column]
 
 
 def gene_positions(adata: AnnData, genes: Sequence[str], source: str) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from genesieve._anndata import fit_of
+from genesieve._anndata import fit_of, table_of
 from genesieve._keys import Keys
 from genesieve.core.objective import Penalty, gram_of, pack_penalty, unpack_penalty
 from genesieve.estimators import SSNMF
@@ -62,7 +62,7 @@ class Fit:
 def read_fit(adata: AnnData, key: str, *, name: str = "adata") -> Fit:
     """The fit under ``key``."""
     keys, record = Keys(key), fit_of(adata, key, name=name)
-    columns, params, centers = adata.var, record["params"], record.get("cluster_centers")
+    columns, params, centers = table_of(adata.var), record["params"], record.get("cluster_centers")
     return Fit(
         params=params,
         usages=np.asarray(adata.obsm[keys.usages]),

@@ -18,6 +18,7 @@ from genesieve._anndata import (
     own,
     read_values,
     select_genes,
+    table_of,
 )
 from genesieve._parameters import WEIGHTINGS
 from genesieve.estimators import SSNMF
@@ -151,9 +152,10 @@ def given_genes(
 
 def _read_mask(adata: AnnData, mask_var: str | Sequence[bool] | np.ndarray) -> np.ndarray:
     if isinstance(mask_var, str):
-        if mask_var not in adata.var:
-            raise KeyError(f"mask_var {mask_var!r} is not in adata.var; columns there are: {listing(list(adata.var))}")
-        mask_var = adata.var[mask_var].to_numpy()
+        columns = table_of(adata.var)
+        if mask_var not in columns:
+            raise KeyError(f"mask_var {mask_var!r} is not in adata.var; columns there are: {listing(list(columns))}")
+        mask_var = columns[mask_var].to_numpy()
     mask = np.array(mask_var)
     if mask.dtype != bool or mask.shape != (adata.n_vars,):
         raise ValueError(
@@ -179,9 +181,10 @@ def _align(adata: AnnData, given: np.ndarray, options: dict[str, Any]) -> dict[s
     aligned: dict[str, Any] = {}
     weights = options.get("gene_weights")
     if isinstance(weights, str) and weights not in WEIGHTINGS:
-        if weights not in adata.var:
-            raise KeyError(f"gene_weights {weights!r} is not in adata.var; columns: {listing(list(adata.var))}")
-        weights = adata.var[weights].to_numpy()
+        columns = table_of(adata.var)
+        if weights not in columns:
+            raise KeyError(f"gene_weights {weights!r} is not in adata.var; columns: {listing(list(columns))}")
+        weights = columns[weights].to_numpy()
     if weights is not None and not isinstance(weights, str):
         aligned["gene_weights"] = _of_given("gene_weights", weights, given)
     if isinstance(options.get("init"), tuple | list) and len(options["init"]) == 2:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from genesieve._anndata import without_stream
 from genesieve._keys import Keys
-from genesieve.core.streamed import streamed
 from genesieve.interpret import marker_scores, specificity, z_scores
 from genesieve.workflow.model import save_model
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 KEY = "ssnmf"
 RESULT = "result.h5ad"
+FIGURES = "figures"
 REPORT = "report.html"
 TOP_NAMES = 10  # genes that programs.csv names of each program
 PNG_DPI = 200
@@ -35,7 +36,7 @@ def write_outputs(adata: AnnData, folder: Path, *, known: str | None, record: di
     from genesieve._report import report
 
     write_tables(tables(adata, known=known), folder)
-    write_figures(run_figures(adata, known=known), folder / "figures")
+    write_figures(run_figures(adata, known=known), folder / FIGURES)
     save_model(adata, folder / "model", key=KEY)
     report(
         adata,
@@ -63,21 +64,13 @@ def write_object(adata: AnnData, path: Path) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # remarks on how anndata stores things are not for the caller
-            _without_stream(adata).write_h5ad(path, compression="gzip")
+            without_stream(adata).write_h5ad(path, compression="gzip")
     except Exception as error:
         reason = re.search(r"errno = (\d+)", str(error))
         if reason is None:
             raise
         number = int(reason[1])
         raise OSError(number, os.strerror(number), path.name) from error
-
-
-def _without_stream(adata: AnnData) -> AnnData:
-    """The object, without values that are still in their file: they are there for everyone already."""
-    if streamed(adata.X) is None:
-        return adata
-    parts = {name: getattr(adata, name) for name in ("obs", "var", "obsm", "varm", "uns")}
-    return type(adata)(**parts)
 
 
 # ------------------------------------------------------------------------------------------------ tables

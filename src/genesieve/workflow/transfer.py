@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from genesieve.workflow.fit import Outcome, describe_file
 from genesieve.workflow.folder import is_result, read_record, staged, write_record
 from genesieve.workflow.model import load_model
 from genesieve.workflow.outputs import (
+    FIGURES,
     KEY,
     RESULT,
     cells_table,
@@ -91,7 +93,7 @@ def _write(adata: AnnData, stage: Path, known: str | None) -> None:
     from genesieve import pl
 
     write_tables({"cells": cells_table(adata, known=known)}, stage)
-    write_figures({"usages": lambda: pl.usages(adata, key=KEY, color=known)}, stage / "figures")
+    write_figures({"usages": lambda: pl.usages(adata, key=KEY, color=known)}, stage / FIGURES)
     write_object(adata, stage / RESULT)
 
 
@@ -169,6 +171,13 @@ def _record(
     }
 
 
+def _carry_figures(folder: Path, stage: Path) -> None:
+    """Keep the figures that cannot be drawn again, where the values are not in the result."""
+    for figure in (folder / FIGURES).iterdir() if (folder / FIGURES).is_dir() else ():
+        if figure.suffix in (".png", ".svg") and not (stage / FIGURES / figure.name).exists():
+            shutil.copy2(figure, stage / FIGURES)
+
+
 def enrich(folder: Place, gene_sets: Place, *, watch: Watcher | None = None) -> Outcome:
     """Test gene sets on the programs of a finished run, and write its folder anew with the enrichment in it.
 
@@ -202,5 +211,6 @@ def enrich(folder: Place, gene_sets: Place, *, watch: Watcher | None = None) -> 
         known = record["settings"]["labels"]
         with watch.stage("write"):
             write_outputs(adata, stage, known=known, record=record)
+            _carry_figures(folder, stage)
             write_record(stage, {name: value for name, value in record.items() if name != "files"})
     return Outcome(folder, record, adata)

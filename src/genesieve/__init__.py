@@ -7,14 +7,14 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from genesieve import datasets, metrics, pl, pp, tl
+    from genesieve import datasets, io, metrics, pl, pp, tl
     from genesieve._report import report
     from genesieve.estimators import SSNMF
     from genesieve.kmeans import SparseKMeans
     from genesieve.methods import METHODS
 
 __version__ = _version("genesieve")
-__all__ = ["METHODS", "SSNMF", "SparseKMeans", "__version__", "datasets", "metrics", "pl", "pp", "report", "tl"]
+__all__ = ["METHODS", "SSNMF", "SparseKMeans", "__version__", "datasets", "io", "metrics", "pl", "pp", "report", "tl"]
 
 # Where each public name lives. They load when first used, so that `import genesieve` costs next to nothing.
 _HOMES = {
@@ -22,6 +22,7 @@ _HOMES = {
     "SSNMF": ("genesieve.estimators", "SSNMF"),
     "SparseKMeans": ("genesieve.kmeans", "SparseKMeans"),
     "datasets": ("genesieve.datasets", None),
+    "io": ("genesieve.io", None),
     "metrics": ("genesieve.metrics", None),
     "pl": ("genesieve.pl", None),
     "pp": ("genesieve.pp", None),

@@ -11,11 +11,12 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from scipy import sparse
 
 from genesieve.core.constraints import largest
 from genesieve.core.objective import CellStep, gram_of, half_squared_residual
-from genesieve.core.sources import InMemory, Source, Sums
+from genesieve.core.sources import InMemory, Source, Sums, available_threads
 
 
 class Sweep(NamedTuple):
@@ -48,6 +49,7 @@ class Blocks:
         self._weights = None if gene_weights is None else np.asarray(gene_weights, dtype=np.float64)
         self._gene_sums: Sums | None = None  # of the values and of their squares, once someone has asked for moments
         self._n_jobs = n_jobs
+        self.threads = available_threads(n_jobs)
         self.shape: tuple[int, int] = self._source.shape
         self.dtype: np.dtype[Any] = self._source.dtype
         self.holds_usages = self._source.holds_usages
@@ -181,14 +183,26 @@ def _gene_sums(X: Any, H: np.ndarray | None) -> Sums:
     """Sums of the values and of their squares of every gene, in double precision."""
     if not sparse.issparse(X):
         return X.sum(axis=0, dtype=np.float64), np.einsum("ij,ij->j", X, X, dtype=np.float64)
-    values, n_genes = X.data.astype(np.float64), X.shape[1]
-    return np.bincount(X.indices, values, n_genes), np.bincount(X.indices, values**2, n_genes)
+    return _count_genes(X.data, X.indices, X.shape[1])[1:]
+
+
+@njit(nogil=True, cache=True)
+def _count_genes(data, indices, n_genes):  # type: ignore[no-untyped-def]
+    """Of every gene of sparse values, how many are above zero, their sum, and the sum of their squares."""
+    seen, sums, squares = np.zeros(n_genes, np.int64), np.zeros(n_genes), np.zeros(n_genes)
+    for j in range(data.size):
+        value, gene = np.float64(data[j]), indices[j]
+        seen[gene] += value > 0
+        sums[gene] += value
+        squares[gene] += value * value
+    return seen, sums, squares
 
 
 def _look_through(X: Any, H: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Cells that show each gene, and the total of each cell."""
     if sparse.issparse(X):
-        return np.bincount(X.indices[X.data > 0], minlength=X.shape[1]), np.asarray(X.sum(axis=1), dtype=np.float64)
+        seen = _count_genes(X.data, X.indices, X.shape[1])[0]
+        return seen, np.asarray(X.sum(axis=1), dtype=np.float64)
     return np.count_nonzero(X > 0, axis=0), X.sum(axis=1, dtype=np.float64)
 
 

@@ -28,7 +28,7 @@ class Constraint(Protocol):
     def contains(self, W: np.ndarray) -> bool:
         """Whether W is in the set."""
 
-    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray) -> np.ndarray:
+    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1) -> np.ndarray:
         """A point with ``<W gram, W> / 2 - <cross, W>`` as low as can be had, never above a ``start`` in the set."""
 
 
@@ -42,8 +42,8 @@ class NonNegative:
     def contains(self, W: np.ndarray) -> bool:
         return bool((W >= 0).all())
 
-    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray) -> np.ndarray:
-        return nnls(gram, cross, start)
+    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1) -> np.ndarray:
+        return nnls(gram, cross, start, threads=threads)
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class RowSparse:
     def contains(self, W: np.ndarray) -> bool:
         return bool((W >= 0).all() and self._keep(W.any(axis=1).astype(float))[W.any(axis=1)].all())
 
-    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray) -> np.ndarray:
+    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1) -> np.ndarray:
         """The exact minimiser: genes are independent given H, so keep the budget's worth with the largest gain."""
-        W = nnls(gram, cross, start)
+        W = nnls(gram, cross, start, threads=threads)
         return W * self._keep(row_gains(gram, cross, W))[:, None]
 
     def _keep(self, score: np.ndarray) -> np.ndarray:
@@ -82,7 +82,7 @@ class ColumnSparse:
     def contains(self, W: np.ndarray) -> bool:
         return bool((W >= 0).all() and np.count_nonzero(W, axis=0).max(initial=0) <= self.n_genes)
 
-    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray) -> np.ndarray:
+    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1) -> np.ndarray:
         return projected_descent(self, gram, cross, start)
 
 
@@ -99,7 +99,7 @@ class EntrySparse:
     def contains(self, W: np.ndarray) -> bool:
         return bool((W >= 0).all() and np.count_nonzero(W) <= self.n_entries)
 
-    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray) -> np.ndarray:
+    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1) -> np.ndarray:
         return projected_descent(self, gram, cross, start)
 
 

@@ -8,6 +8,9 @@ minimum.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
 import numpy as np
 from numba import njit
 
@@ -21,15 +24,30 @@ ROUNDING = 1e-12
 SINGULAR = 1e-10
 # Coordinate sweeps between attempts to finish a row by a Cholesky solve: supports rarely settle sooner.
 SWEEPS_PER_ATTEMPT = 2
+# Fewer rows are solved in the time that starting a thread takes.
+ROWS_A_THREAD = 1000
 
 
 def nnls(
-    gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, tol: float = TOLERANCE, max_sweeps: int = MAX_SWEEPS
+    gram: np.ndarray,
+    cross: np.ndarray,
+    start: np.ndarray,
+    *,
+    tol: float = TOLERANCE,
+    max_sweeps: int = MAX_SWEEPS,
+    threads: int = 1,
 ) -> np.ndarray:
     """Solve every row of ``cross`` (rows, rank) against ``gram`` (rank, rank), warm-started at ``start``."""
     solution = np.array(start, dtype=cross.dtype, order="C")
-    gram = np.ascontiguousarray(gram, dtype=np.float64)
-    _solve_rows(gram, np.ascontiguousarray(cross), solution, tol, max_sweeps)
+    gram, cross = np.ascontiguousarray(gram, dtype=np.float64), np.ascontiguousarray(cross)
+    threads = min(threads, max(len(cross) // ROWS_A_THREAD, 1))
+    if threads == 1:
+        _solve_rows(gram, cross, solution, tol, max_sweeps)
+        return solution
+    edges = np.linspace(0, len(cross), threads + 1).astype(int)
+    with ThreadPoolExecutor(threads) as pool:
+        parts = [(cross[first:last], solution[first:last]) for first, last in pairwise(edges)]
+        list(pool.map(lambda part: _solve_rows(gram, *part, tol, max_sweeps), parts))
     return solution
 
 
@@ -44,13 +62,15 @@ def _solve_rows(gram, cross, solution, tol, max_sweeps):  # type: ignore[no-unty
     for i in range(rows):
         for a in range(rank):
             x[a] = solution[i, a]
-        _gradient(gram, cross[i], x, gradient)
-        for sweep in range(1, max_sweeps + 1):
-            settled = _sweep(gram, x, gradient, tol)
-            if settled:
-                break
-            if sweep % SWEEPS_PER_ATTEMPT == 0 and _finish(gram, cross[i], x, gradient, support, factor, trial):
-                break
+        # Most rows of a warm start keep their positive coordinates: those are finished at once.
+        finished = x.any() and _finish(gram, cross[i], x, gradient, support, factor, trial)
+        if not finished:
+            _gradient(gram, cross[i], x, gradient)
+            for sweep in range(1, max_sweeps + 1):
+                if _sweep(gram, x, gradient, tol):
+                    break
+                if sweep % SWEEPS_PER_ATTEMPT == 0 and _finish(gram, cross[i], x, gradient, support, factor, trial):
+                    break
         for a in range(rank):
             solution[i, a] = x[a]
 

@@ -361,7 +361,8 @@ def _at(run: Run, W: np.ndarray, H: np.ndarray | None) -> State:
 
 def _gene_step(run: Run, state: State, *, may_revive: bool) -> GeneStep:
     quadratic = run.penalty.gene_quadratic(state.sweep.gram, gram_of(state.W))
-    best = run.constraint.best(quadratic, state.sweep.cross, state.W).astype(state.W.dtype, copy=False)
+    best = run.constraint.best(quadratic, state.sweep.cross, state.W, threads=run.blocks.threads)
+    best = best.astype(state.W.dtype, copy=False)
     W = _revive(run, state, best) if may_revive else best
     return GeneStep(W, W - state.W, state.objective - run.objective(W, state.sweep), W is not best)
 

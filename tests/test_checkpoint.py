@@ -365,7 +365,14 @@ def test_a_checkpoint_of_other_parameters_is_refused_and_left_as_it_is(tmp_path,
 
 
 @pytest.mark.parametrize(
-    ("other", "what"), [(X[:-1], "shape"), (X[:, :-1], "shape"), (X * 1.000001, "squared_norm"), (X + (X > 5), "squ")]
+    ("other", "what"),
+    [
+        (X[:-1], "shape"),
+        (X[:, :-1], "shape"),
+        (X * 1.000001, "squared_norm"),
+        (X + (X > 5), "squ"),
+        (X[:, ::-1], "numbered"),
+    ],
 )
 def test_a_checkpoint_of_other_data_is_refused_and_left_as_it_is(tmp_path, other, what):
     path = tmp_path / "fit.npz"

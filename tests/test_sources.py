@@ -22,7 +22,8 @@ import genesieve as gs
 from genesieve.core import sources, streamed
 from genesieve.core.blocks import Blocks
 from genesieve.core.objective import Overlap, gram_of
-from genesieve.core.sources import InFile, InMemory, StoredCSR, StoredDense
+from genesieve.core.sources import InFile, InMemory
+from genesieve.core.stored import StoredCSR, StoredDense
 from genesieve.core.streamed import TO_ROWS, as_source
 from genesieve.core.transform import Transform
 
@@ -343,7 +344,7 @@ def test_a_chunk_that_was_cut_ends_the_fit_in_one_line(tmp_path, version):
 ABANDON = """
 import atexit, time
 import numpy as np
-from genesieve.core import sources
+from genesieve.core import sources, stored
 sources.BLOCK_VALUES, sources.PIECE_VALUES = 10, 1000
 done = []
 def work(X, H):
@@ -353,7 +354,7 @@ def work(X, H):
         raise ValueError("three")
     return (0,)
 atexit.register(lambda: print(len(done)))
-sources.InFile(sources.StoredDense(np.ones((1000, 10))), n_jobs=1).total(work)
+sources.InFile(stored.StoredDense(np.ones((1000, 10))), n_jobs=1).total(work)
 """
 
 

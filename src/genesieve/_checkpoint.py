@@ -18,8 +18,10 @@ from genesieve.core.objective import pack_penalty, unpack_penalty
 from genesieve.core.solvers import Factors, Progress, Result, Snapshot
 
 FORMAT = 1
-# The order of sums, which depends on where the cells are and on how they are cut into blocks, moves a norm by less.
-SAME_NORM = 1e-9
+# Sums over all cells. Their order, which depends on where the cells are and on how they are cut into blocks, moves them
+# by less.
+SUMS = ("squared_norm", "numbered_means")
+SAME_SUM = 1e-9
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Checkpoint:
     def _check_same(self, fit: dict[str, Any]) -> None:
         for name, now in self._fit.items():
             then = fit.get(name)
-            if name == "squared_norm" and isinstance(then, float) and abs(then - now) <= SAME_NORM * now:
+            if name in SUMS and isinstance(then, float) and abs(then - now) <= SAME_SUM * now:
                 continue
             if then != now:
                 raise ValueError(

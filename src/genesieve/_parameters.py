@@ -121,10 +121,13 @@ def read_start(model: Any, blocks: Blocks, gene_weights: np.ndarray | None) -> F
     return Factors(H.astype(blocks.dtype), W.astype(blocks.dtype))
 
 
-def describe_fit(model: Any, shape: tuple[int, int], squared_norm: float) -> dict[str, Any]:
+def describe_fit(model: Any, blocks: Blocks) -> dict[str, Any]:
     """What makes a fit the one it is, in plain types: parameters and data."""
     chosen = {name: _plain(value) for name, value in model.get_params().items() if name not in INDIFFERENT}
-    return {**chosen, "shape": list(shape), "squared_norm": squared_norm}
+    chosen["orthogonality_"] = _plain(model.orthogonality_)  # what "auto" stands for
+    mean = blocks.moments().mean
+    numbered = float(np.arange(1, len(mean) + 1) @ mean)  # genes in another order give another sum
+    return {**chosen, "shape": list(blocks.shape), "squared_norm": blocks.squared_norm, "numbered_means": numbered}
 
 
 def _plain(value: Any) -> Any:

@@ -303,7 +303,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _open_checkpoint(self, blocks: Blocks) -> tuple[Checkpoint | None, Kept | None]:
         if self.checkpoint is None:
             return None, None
-        book = Checkpoint(self.checkpoint, describe_fit(self, blocks.shape, blocks.squared_norm))
+        book = Checkpoint(self.checkpoint, describe_fit(self, blocks))
         return book, book.read()
 
     def _resolve(self, blocks: Blocks) -> tuple[float | str, np.ndarray | None]:

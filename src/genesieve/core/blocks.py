@@ -17,6 +17,7 @@ from scipy import sparse
 from genesieve.core.constraints import largest
 from genesieve.core.objective import CellStep, gram_of, half_squared_residual
 from genesieve.core.sources import InMemory, Source, Sums, available_threads
+from genesieve.core.transform import row_sums
 
 
 class Sweep(NamedTuple):
@@ -202,7 +203,7 @@ def _look_through(X: Any, H: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]
     """Cells that show each gene, and the total of each cell."""
     if sparse.issparse(X):
         seen = _count_genes(X.data, X.indices, X.shape[1])[0]
-        return seen, np.asarray(X.sum(axis=1), dtype=np.float64)
+        return seen, row_sums(X.data, X.indptr)
     return np.count_nonzero(X > 0, axis=0), X.sum(axis=1, dtype=np.float64)
 
 

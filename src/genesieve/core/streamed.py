@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from genesieve.core.remote import Remote
-from genesieve.core.sources import PIECES_HELD, InFile, InMemory, Source, StoredCSR, StoredDense, floating
+from genesieve.core.sources import PIECES_HELD, InFile, InMemory, Source, floating
+from genesieve.core.stored import StoredCSR, StoredDense
 from genesieve.core.transform import Transform
 
 # What a process takes before any data: the interpreter, its libraries, compiled kernels, and blocks in the threads.

@@ -54,7 +54,7 @@ class Transform:
             place[self.genes] = np.arange(len(self.genes))
         factors = np.ones(X.shape[0])
         if self.depth is not None:
-            factors = _depth_factors(_row_sums(X.data, X.indptr), self.depth)
+            factors = _depth_factors(row_sums(X.data, X.indptr), self.depth)
         divisor = 0.0 if self.log_base is None else np.log(self.log_base)
         parts = _transform_rows(X.data, X.indices, X.indptr, place, factors.astype(X.dtype), X.dtype.type(divisor))
         return type(X)(parts, shape=self.shape(X.shape))
@@ -65,7 +65,7 @@ def _depth_factors(totals: np.ndarray, depth: float) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
-def _row_sums(data, indptr):  # type: ignore[no-untyped-def]
+def row_sums(data, indptr):  # type: ignore[no-untyped-def]
     """In double precision; SciPy adds in the type of the values."""
     sums = np.zeros(indptr.size - 1)
     for i in range(sums.size):

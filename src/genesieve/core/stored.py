@@ -1,0 +1,84 @@
+"""Cells x genes in an open file, HDF5 or zarr, read by runs of cells."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+
+class Rows(Protocol):
+    """Cells x genes in a file."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    size: int  # stored values
+    value_bytes: int  # that one of them takes
+
+    def count(self, cells: slice) -> int:
+        """Stored values of a run of cells."""
+
+    def __getitem__(self, cells: slice) -> Any:
+        """A run of cells in memory, dense or CSR."""
+
+
+class StoredCSR:
+    """Compressed rows in an open file: one-dimensional ``data``, ``indices`` and ``indptr`` of HDF5 or zarr."""
+
+    def __init__(self, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> None:
+        self._data, self._indices, self._indptr = data, indices, np.asarray(indptr[:]).astype(np.int64, copy=False)
+        self.shape = (int(shape[0]), int(shape[1]))
+        self._check_whole()
+        self.dtype: np.dtype[Any] = storable(data.dtype)
+        self.size = int(self._indptr[-1])
+        self.value_bytes = self.dtype.itemsize + np.dtype(indices.dtype).itemsize
+
+    def count(self, cells: slice) -> int:
+        return int(self._indptr[cells.stop] - self._indptr[cells.start])
+
+    def __getitem__(self, cells: slice) -> sparse.csr_array:
+        first, last = int(self._indptr[cells.start]), int(self._indptr[cells.stop])
+        values, genes = np.asarray(self._data[first:last], self.dtype), np.asarray(self._indices[first:last])
+        if genes.size and not 0 <= genes.min() <= genes.max() < self.shape[1]:
+            raise ValueError(f"genes must be below {self.shape[1]}, got {genes.min()} to {genes.max()}")
+        ends = self._indptr[cells.start : cells.stop + 1] - first
+        return csr_of(values, genes.astype(np.int32, copy=False), ends.astype(np.int32), self.shape[1])
+
+    def _check_whole(self) -> None:
+        """Compiled code would read past the end of what is shorter than its row ends say."""
+        ends, stored = self._indptr, min(self._data.shape[0], self._indices.shape[0])
+        if len(ends) != self.shape[0] + 1 or ends[0] != 0 or (np.diff(ends) < 0).any() or ends[-1] > stored:
+            raise ValueError(
+                f"X must be stored whole, got {stored} values and {len(ends) - 1} row ends, the last of them"
+                f" {ends[-1] if len(ends) else 'missing'}, for {self.shape[0]} cells"
+            )
+
+
+class StoredDense:
+    """A dense two-dimensional array in an open file, HDF5 or zarr."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+        self.shape = (int(array.shape[0]), int(array.shape[1]))
+        self.dtype: np.dtype[Any] = np.dtype(array.dtype)
+        self.size, self.value_bytes = self.shape[0] * self.shape[1], self.dtype.itemsize
+
+    def count(self, cells: slice) -> int:
+        return (cells.stop - cells.start) * self.shape[1]
+
+    def __getitem__(self, cells: slice) -> np.ndarray:
+        return np.asarray(self._array[cells.start : cells.stop])
+
+
+def storable(dtype: Any) -> np.dtype[Any]:
+    """The type as SciPy can hold it: in the byte order of the machine, and not of half precision."""
+    dtype = np.dtype(dtype).newbyteorder("=")
+    return np.dtype(np.float32) if dtype == np.float16 else dtype
+
+
+def csr_of(values: np.ndarray, genes: np.ndarray, ends: np.ndarray, n_genes: int) -> sparse.csr_array:
+    """Compressed rows of these very arrays: nothing is copied, nothing checked."""
+    X = sparse.csr_array((len(ends) - 1, n_genes), dtype=values.dtype)
+    X.data, X.indices, X.indptr = values, genes, ends
+    return X

@@ -357,8 +357,10 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return H
 
     def _label(self, H: np.ndarray, seed: int) -> None:
-        found = label_cells(H, self.labels, n_clusters=self.n_clusters, resolution=self.resolution, seed=seed)
-        self.labels_, self.confidence_, self.cluster_centers_ = found
+        seen = self.components_ if self.gene_weights_ is None else self.components_ * self.gene_weights_
+        self.labels_, self.confidence_, self.cluster_centers_ = label_cells(
+            H, self.labels, n_clusters=self.n_clusters, resolution=self.resolution, programs=seen, seed=seed
+        )
 
     def _warn(self, stopped: bool) -> None:
         if not self.converged_ and not stopped:

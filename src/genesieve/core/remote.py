@@ -16,7 +16,7 @@ from weakref import WeakSet
 import numpy as np
 from scipy import sparse
 
-from genesieve.core.sources import Sums, Work, add, as_values, floating, single_threaded_blas
+from genesieve.core.sources import Sums, Work, add, as_values, floating, rows_of, single_threaded_blas
 from genesieve.core.transform import Transform
 
 # Sums that are added in one task. Small enough to free the memory of blocks soon, large enough to need few tasks.
@@ -37,18 +37,13 @@ class Remote:
     holds_usages = False
 
     def __init__(self, X: Any, transform: Transform | None = None, *, n_jobs: int | None = None) -> None:
-        if len(X.chunks[1]) != 1:
-            raise ValueError(f"X must have all genes in one chunk, got {len(X.chunks[1])}: X.rechunk({{1: -1}})")
-        if any(np.isnan(size) for size in X.chunks[0]):
-            raise ValueError("X must have chunks of known sizes, got unknown ones: X.compute_chunk_sizes()")
         self._X, self._transform, self._n_jobs = X, transform or Transform(), n_jobs
         self._edges = np.concatenate([[0], np.cumsum(X.chunks[0])])
         self.shape: tuple[int, int] = self._transform.shape((int(X.shape[0]), int(X.shape[1])))
         self.dtype: np.dtype[Any] = floating(X.dtype)
 
     def each(self, work: Work[T], H: np.ndarray | None = None) -> Iterator[T]:
-        assert H is None, "H stays with its blocks"
-        yield from self._results(self._job(work))
+        yield from self._results(self._job(work, H))
 
     def total(self, work: Work[Sums]) -> Sums:
         client = current_client()
@@ -67,8 +62,9 @@ class Remote:
         whole = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
         return as_values(whole, self._transform, self.dtype)
 
-    def _job(self, work: Work[T]) -> Job[T]:
-        return partial(_work_on, work, self._transform, self.dtype)
+    def _job(self, work: Work[T], H: np.ndarray | None = None) -> Job[T]:
+        """H, where there is one, goes to every worker as a whole: a pass of a fit has none."""
+        return partial(_work_on, work, self._transform, self.dtype, H, self._edges)
 
     def _results(self, job: Job[T], blocks: np.ndarray | None = None) -> list[T]:
         client = current_client()
@@ -170,8 +166,16 @@ def _do(block: Any, job: Job[T], block_id: tuple[int, ...]) -> T:
     return job(block, block_id[0])
 
 
-def _work_on(work: Work[T], transform: Transform, dtype: np.dtype[Any], block: Any, number: int) -> T:
-    return work(as_values(block, transform, dtype), None)
+def _work_on(
+    work: Work[T],
+    transform: Transform,
+    dtype: np.dtype[Any],
+    H: np.ndarray | None,
+    edges: np.ndarray,
+    block: Any,
+    number: int,
+) -> T:
+    return work(as_values(block, transform, dtype), rows_of(H, slice(*edges[number : number + 2])))
 
 
 def _pick(cells: np.ndarray, edges: np.ndarray, block: Any, number: int) -> Any:

@@ -55,12 +55,23 @@ def streamed(X: Any) -> Streamed | None:
     if isinstance(X, Streamed):
         return X
     if is_dask(X):
-        return Streamed(X)
+        return Streamed(_checked(X))
     try:
         stored = _in_file(X)
     except (KeyError, RuntimeError, OSError) as error:  # what HDF5 and zarr say of files that were closed or cut
         raise OSError(f"X must be in a file that is open and whole, got: {' '.join(str(error).split())}") from error
     return None if stored is None else Streamed(stored)
+
+
+def _checked(X: Any) -> Any:
+    """A Dask array, if its blocks are of whole cells."""
+    if X.ndim != 2:
+        raise ValueError(f"X must have 2 dimensions (cells x genes), got {X.ndim}")
+    if len(X.chunks[1]) != 1:
+        raise ValueError(f"X must have all genes in one chunk, got {len(X.chunks[1])}: X.rechunk({{1: -1}})")
+    if np.isnan(X.chunks[0]).any():
+        raise ValueError("X must have chunks of known sizes, got unknown ones: X.compute_chunk_sizes()")
+    return X
 
 
 def _in_file(X: Any) -> StoredCSR | StoredDense | None:

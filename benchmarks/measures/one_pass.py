@@ -28,15 +28,17 @@ def take(quick: bool, threads: int) -> dict[str, Any]:
     """Median seconds of a pass and of its products, and of the ratio of neighbours."""
     from genesieve.core.blocks import Blocks
     from genesieve.core.objective import Overlap, gram_of
+    from genesieve.core.sources import InMemory
 
     data = (QUICK_DATA if quick else DATA)[DATA_SET]
     X = data.load()
-    blocks = Blocks(X, n_jobs=threads)
+    source = InMemory(X, n_jobs=threads)
+    blocks = Blocks(source)
     (H, _), (next_H, W) = (_factors(X, data.rank, threads, count) for count in (ITERATION, ITERATION + 1))
     step = Overlap().cell_step(gram_of(W))
 
     def products() -> None:
-        work = blocks._map(lambda block, rows: (block @ W, block.T @ next_H[rows]))
+        work = source.each(lambda block, H_b: (block @ W, block.T @ H_b), next_H)
         deque(work, maxlen=0)
 
     works = {"pass": lambda: blocks.sweep(W, H, step), "products": products}

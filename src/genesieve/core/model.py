@@ -26,6 +26,7 @@ from genesieve.core.solvers import (
     mapalm,
     palm,
 )
+from genesieve.core.sources import single_threaded_blas
 from genesieve.core.streamed import as_source
 
 SOLVERS: dict[str, Callable[..., Result]] = {"bcd": bcd, "mapalm": mapalm, "palm": palm}
@@ -74,6 +75,11 @@ class Model:
         """Fit from one start, or on from a snapshot of that fit; ``keep`` is given one after every iteration."""
         run = Run(blocks, self._constraint(), self._penalty(), self.max_iter, self._tolerance(blocks), callback)
         run.keep, run.snapshot = keep, snapshot
+        with single_threaded_blas():  # between passes its threads would spin on the cores that the next pass needs
+            return self._fit(run, rng)
+
+    def _fit(self, run: Run, rng: np.random.Generator) -> Result:
+        blocks = run.blocks
         if not isinstance(self.init, str):
             return self._solve(run, self.init)
         if self.solver == "bcd" and self.init == "nmf" and starts.is_large(blocks):

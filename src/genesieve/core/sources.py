@@ -32,7 +32,7 @@ BLOCKS_OF_SMALL_DATA = 4
 # read, and the chunks of the file that two pieces share, do not count.
 PIECE_VALUES = 1 << 24
 # And at most, whatever the limit: larger pieces are read no faster, and places within one are counted in 32 bits.
-MOST_PIECE_VALUES = 1 << 28
+MOST_PIECE_VALUES = 1 << 25
 # Pieces in memory at a time: one that is worked on, the next, whose blocks wait for a thread, and one being read.
 PIECES_HELD = 3
 # Stored values between two wanted cells that are read and dropped: that takes no longer than to start reading anew.

@@ -39,7 +39,9 @@ def make_data(seed: int = 0) -> ad.AnnData:
 def place(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("large")
     make_data().write_h5ad(folder / "data.h5ad")
-    make_data().write_zarr(folder / "data.zarr")
+    layered = make_data()
+    layered.layers["counts"] = layered.X.copy()
+    layered.write_zarr(folder / "data.zarr")
     make_data(seed=1).write_h5ad(folder / "new.h5ad")
     return folder
 
@@ -140,7 +142,7 @@ def test_the_command_on_a_cluster(place, tmp_path, light):
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         dask = ("--dask", cluster.scheduler_address, "-q")
         request = ("run", place / "data.zarr", "--rank", RANK, "--genes", BUDGET, "-o", tmp_path / "cluster")
-        ran = genesieve(*request, *dask)
+        ran = genesieve(*request, "--layer", "counts", *dask)
         assert ran.returncode == 0, ran.stderr
         scored = genesieve(
             "project", place / "new.h5ad", "--model", tmp_path / "memory", "-o", tmp_path / "scored", *dask

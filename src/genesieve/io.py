@@ -154,7 +154,10 @@ def size_in_memory(path: Path) -> int:
     if not can_stay_in_file(path):
         return 0
     with _one_clear_line(path, "an AnnData in HDF5 (h5ad) or zarr"):
-        X = _open_group(path)["X"]
+        group = _open_group(path)
+        if "X" not in group:
+            return 0
+        X = group["X"]
         parts = [X[name] for name in ("data", "indices")] if hasattr(X, "keys") else [X]
         return sum(int(np.prod(part.shape)) * part.dtype.itemsize for part in parts)
 
@@ -178,7 +181,7 @@ def _opened(group: Any, use_raw: bool) -> AnnData:
         raise RequestError("use_raw needs .raw in the file, which has none")
     values, layers = group["raw"] if use_raw else group, {} if use_raw else group.get("layers", {})
     return AnnData(
-        X=_left_in_file(values["X"]),
+        X=_left_in_file(values["X"]) if "X" in values else None,
         obs=read_elem(group["obs"]),
         var=read_elem(values["var"]),
         uns=read_elem(group["uns"]) if "uns" in group else {},

@@ -63,7 +63,7 @@ class Blocks:
     @cached_property
     def plain_norm(self) -> float:
         """``||X||^2``, gene weights aside; kept, as every stage of a fit ends with a residual."""
-        return self._norm(None)
+        return self.squared_norm if self._weights is None else self._norm(None)
 
     def _norm(self, weights: np.ndarray | None) -> float:
         if self._gene_sums is None:

@@ -38,17 +38,25 @@ def connected(address: str | None) -> Iterator[None]:
         yield
 
 
-def open_on_dask(path: Path, *, use_raw: bool = False) -> AnnData:
-    """An AnnData with X as a Dask array; the workers must find the file under the same path."""
+def open_on_dask(path: Path, *, layer: str | None = None, use_raw: bool = False) -> AnnData:
+    """An AnnData with X, or a layer, as a Dask array; the workers must find the file under the same path."""
+    adata = open_in_file(path.resolve(), use_raw=use_raw)
+    if layer is None and adata.X is not None:
+        adata.X = _in_blocks(adata.X)
+    elif layer in adata.layers:
+        adata.layers[layer] = _in_blocks(adata.layers[layer])
+    return adata
+
+
+def _in_blocks(stored: Any) -> Any:
+    """Values in a file as a Dask array."""
     from anndata.experimental import read_elem_lazy
 
-    adata = open_in_file(path.resolve(), use_raw=use_raw)
-    outside = streamed(adata.X)
+    outside = streamed(stored)
     assert outside is not None, "open_in_file leaves values in the file"
-    stored: Any = adata.X
-    size = _cells_a_block(adata.n_obs, outside.data.size)
-    adata.X = read_elem_lazy(stored.group if hasattr(stored, "group") else stored, chunks=(size, adata.n_vars))
-    return adata
+    n_cells, n_genes = outside.shape
+    size = _cells_a_block(n_cells, outside.data.size)
+    return read_elem_lazy(stored.group if hasattr(stored, "group") else stored, chunks=(size, n_genes))
 
 
 def _cells_a_block(n_cells: int, n_values: int) -> int:

@@ -138,7 +138,7 @@ def _open(data: Place | AnnData, settings: Settings, resources: Resources) -> tu
         return datasets.demo(), DEMO
     path = Path(data)
     if resources.dask is not None:
-        return open_on_dask(path, use_raw=settings.use_raw), str(path.resolve())
+        return open_on_dask(path, layer=settings.layer, use_raw=settings.use_raw), str(path.resolve())
     if resources.memory is not None or size_in_memory(path) > SHARE_OF_MEMORY * available_memory():
         return open_in_file(path, use_raw=settings.use_raw), str(path.resolve())
     return read(path, cells_in=settings.cells_in), str(path.resolve())

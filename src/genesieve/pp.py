@@ -131,14 +131,30 @@ def _apply(adata: AnnData, X: Any, recipe: Recipe, kept: np.ndarray, layer: str 
     """Transform values in memory and drop genes; where the raw values are."""
     changes = recipe.log_base is not None
     where = _place_of_raw(adata, layer, raw_layer, changes)
+    if not changes and layer is None:
+        _keep_genes(adata, kept)
+        return where
+    raw = adata.X if where == NEW_LAYER else None
+    adata.X = None  # AnnData takes long to choose genes of large values; here it is done as they are made
+    new = _transform(X, recipe, kept)
+    _keep_genes(adata, kept)
+    adata.X = new
     if where == NEW_LAYER:
-        adata.layers[raw_layer] = adata.X
+        adata.layers[raw_layer] = _on_genes(raw, kept)
         where = f"layers[{raw_layer!r}]"
-    if changes or layer is not None:
-        adata.X = _transform(X, recipe)
+    return where
+
+
+def _keep_genes(adata: AnnData, kept: np.ndarray) -> None:
     if not kept.all():
         adata._inplace_subset_var(kept)
-    return where
+
+
+def _on_genes(X: Any, kept: np.ndarray) -> Any:
+    """Some columns of X, of the same storage."""
+    if kept.all():
+        return X
+    return X[:, kept] if sparse.issparse(X) and X.format != "csr" else Transform(genes=np.flatnonzero(kept))(X)
 
 
 def _check_numbers(min_cells: float | None, target_sum: float | None, preset: str | None) -> None:
@@ -201,11 +217,11 @@ def _place_of_raw(adata: AnnData, layer: str | None, raw_layer: str | None, chan
     return NEW_LAYER
 
 
-def _transform(X: Any, recipe: Recipe) -> Any:
-    """New values for X, of the same storage; X itself stays as it is."""
-    if recipe.log_base is None:
+def _transform(X: Any, recipe: Recipe, kept: np.ndarray) -> Any:
+    """New values for X on the genes kept, of the same storage; X itself stays as it is."""
+    if recipe.log_base is None and kept.all():
         return X.copy()
-    transform = Transform(recipe.target_sum, recipe.log_base)
+    transform = Transform(recipe.target_sum, recipe.log_base, None if kept.all() else np.flatnonzero(kept))
     return transform(X.tocsr()).asformat(X.format) if sparse.issparse(X) else transform(X)
 
 

@@ -239,7 +239,7 @@ def runs_of(stored: Rows, cells: np.ndarray) -> list[list[int]]:
     runs = [cells[:1].tolist()]
     for cell in cells[1:].tolist():
         gap, span = (stored.count(slice(start, cell)) for start in (runs[-1][-1] + 1, runs[-1][0]))
-        if gap > GAP_VALUES or span > BLOCK_VALUES:
+        if gap > max(GAP_VALUES, stored.unit) or span > max(BLOCK_VALUES, stored.unit):
             runs.append([])
         runs[-1].append(cell)
     return runs

@@ -15,6 +15,7 @@ class Rows(Protocol):
     dtype: np.dtype[Any]
     size: int  # stored values
     value_bytes: int  # that one of them takes
+    unit: int  # values that are unpacked together, whichever of them is wanted; 1 where nothing is packed
 
     def count(self, cells: slice) -> int:
         """Stored values of a run of cells."""
@@ -33,6 +34,7 @@ class StoredCSR:
         self.dtype: np.dtype[Any] = storable(data.dtype)
         self.size = int(self._indptr[-1])
         self.value_bytes = self.dtype.itemsize + np.dtype(indices.dtype).itemsize
+        self.unit = packed_together(data)
 
     def count(self, cells: slice) -> int:
         return int(self._indptr[cells.stop] - self._indptr[cells.start])
@@ -63,12 +65,19 @@ class StoredDense:
         self.shape = (int(array.shape[0]), int(array.shape[1]))
         self.dtype: np.dtype[Any] = np.dtype(array.dtype)
         self.size, self.value_bytes = self.shape[0] * self.shape[1], self.dtype.itemsize
+        self.unit = packed_together(array)
 
     def count(self, cells: slice) -> int:
         return (cells.stop - cells.start) * self.shape[1]
 
     def __getitem__(self, cells: slice) -> np.ndarray:
         return np.asarray(self._array[cells.start : cells.stop])
+
+
+def packed_together(array: Any) -> int:
+    """Values in a chunk of an array of HDF5 or zarr that is compressed, else 1."""
+    packed = getattr(array, "compression", None) or getattr(array, "compressors", None)
+    return int(np.prod(array.chunks)) if packed else 1
 
 
 def storable(dtype: Any) -> np.dtype[Any]:

@@ -564,3 +564,12 @@ def test_print_is_light_and_still(browser, written, scheme):
         assert page.locator("img:visible").count() == 3
         assert page.locator("canvas:visible, button:visible, input:visible, select:visible, nav:visible").count() == 0
         assert page.locator("#genes table:visible tbody tr:visible").count() > 0
+
+
+def test_many_cells_without_an_embedding_get_one(monkeypatch):
+    """scanpy looks for neighbours in another way from 8,192 cells on."""
+    import scanpy as sc
+
+    monkeypatch.setattr(sc.tl, "umap", lambda cells, **_: cells.obsm.update(X_umap=np.zeros((cells.n_obs, 2))))
+    usages = np.random.default_rng(0).random((8200, 3))
+    assert embed(usages).places.shape == (8200, 2)

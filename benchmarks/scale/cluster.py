@@ -84,20 +84,20 @@ def count_messages() -> None:
     """Count the bytes of all messages that this process writes, from now on; the scheduler lives with the client."""
     from distributed.comm.tcp import TCP
 
-    if not hasattr(TCP, "bytes_written"):
+    if not hasattr(TCP, "scale_bytes_written"):
         write = TCP.write
 
         async def counted(self: Any, *args: Any, **kwargs: Any) -> int:
             written = await write(self, *args, **kwargs)
-            TCP.bytes_written += written
+            TCP.scale_bytes_written += written
             return written
 
         TCP.write = counted
-    TCP.bytes_written = 0
+    TCP.scale_bytes_written = 0
 
 
 def messages() -> int:
     """Bytes of messages so far."""
     from distributed.comm.tcp import TCP
 
-    return TCP.bytes_written
+    return TCP.scale_bytes_written

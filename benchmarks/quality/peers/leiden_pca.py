@@ -40,7 +40,7 @@ def leiden(data: Cells, seed: int) -> Callable[[float], np.ndarray]:
     sc.pp.highly_variable_genes(adata, n_top_genes=data.budget())
     n_pcs = min(N_PCS, adata.n_obs - 1, int(adata.var["highly_variable"].sum()) - 1)
     sc.pp.pca(adata, n_comps=n_pcs, random_state=seed)
-    sc.pp.neighbors(adata, random_state=seed)
+    sc.pp.neighbors(adata, random_state=seed, transformer="sklearn")  # exact: the others fail with today's pynndescent
 
     def labels(resolution: float) -> np.ndarray:
         options = {"flavor": "igraph", "n_iterations": 2, "directed": False}  # as scanpy advises

@@ -85,6 +85,7 @@ def _umap(directions: np.ndarray) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of threads and seeds, which mean nothing to a reader
         scratch = AnnData(obs={"cell": np.arange(len(directions)).astype(str)}, obsm={"usages": directions})
-        sc.pp.neighbors(scratch, use_rep="usages", random_state=0)
+        # Exact neighbours: the approximate ones that scanpy takes for many cells fail with the newest pynndescent.
+        sc.pp.neighbors(scratch, use_rep="usages", random_state=0, transformer="sklearn")
         sc.tl.umap(scratch, random_state=0)
     return np.asarray(scratch.obsm["X_umap"])

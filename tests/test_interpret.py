@@ -8,7 +8,6 @@ from scipy import sparse, stats
 
 import genesieve as gs
 from genesieve import genesets, interpret
-from genesieve.core.objective import Orthogonal, Overlap, RelativeOverlap
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -122,11 +121,6 @@ def test_cells_without_usage_are_outliers_always():
     assert found.score[0] == 1.0
     assert interpret.find_outliers(np.zeros((3, 2)), np.eye(2)).flagged.all()
     assert not interpret.find_outliers(np.ones((3, 2)), np.eye(2)).flagged.any()
-
-
-@pytest.mark.parametrize("penalty", [Overlap(0.3, 0.1), RelativeOverlap(0.2), Orthogonal()])
-def test_penalties_survive_packing(penalty):
-    assert interpret.unpack_penalty(interpret.pack_penalty(penalty)) == penalty
 
 
 # ------------------------------------------------------------------------------------------------ laws: panels

@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genesieve.core.objective import Orthogonal, Overlap, RelativeOverlap, gradient, gram_of, half_squared_residual
+from genesieve.core.objective import (
+    Orthogonal,
+    Overlap,
+    RelativeOverlap,
+    gradient,
+    gram_of,
+    half_squared_residual,
+    pack_penalty,
+    unpack_penalty,
+)
 
 seeds = st.integers(0, 2**32 - 1)
 penalties = st.sampled_from([Overlap(), Overlap(0.7), Overlap(2.0, 0.1), RelativeOverlap(0.05), RelativeOverlap(2.0)])
@@ -107,3 +116,8 @@ def test_an_empty_program_gives_no_nan(penalty):
 def test_exactly_orthogonal_programs_have_no_gradient_step():
     with pytest.raises(TypeError, match="use solver 'bcd'"):
         Orthogonal().cell_quadratic(np.eye(2))
+
+
+@pytest.mark.parametrize("penalty", [Overlap(0.3, 0.1), RelativeOverlap(0.2), Orthogonal()])
+def test_penalties_survive_packing(penalty):
+    assert unpack_penalty(pack_penalty(penalty)) == penalty

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import anndata as ad
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -153,14 +154,14 @@ def test_projection_panel_and_tables_are_those_of_memory(place, tmp_path):
 
 
 def test_the_biclusters_plot_shows_prepared_values(place, tmp_path):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
     inside, outside = both(place, tmp_path)
     pictures = []
     for adata in (inside, outside):
         gs.tl.ssnmf(adata, RANK, BUDGET)
         gs.tl.biclusters(adata)
-        pictures.append(np.asarray(gs.pl.biclusters(adata).images[0].get_array()))
+        ax = gs.pl.biclusters(adata)
+        pictures.append(np.asarray(ax.images[0].get_array()))
+        plt.close(ax.figure)
     np.testing.assert_allclose(pictures[1], pictures[0], atol=1e-4)
 
 

@@ -16,6 +16,7 @@ import typer
 
 LEFT, RIGHT = "left", "right"  # of a table's columns
 FAILED, USAGE, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+ASK_AGAIN_SECONDS = 3.0
 _state: dict[str, Any] = {"debug": False, "kept": "nothing was written"}
 
 
@@ -84,6 +85,8 @@ def reporting() -> Iterator[None]:
             traceback.print_exc()
         _leave(*_told(error))
     finally:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGTERM, before)
 
 
@@ -98,6 +101,10 @@ def _show_note(message: Warning | str, category: type[Warning], filename: str, *
 def _terminate(*_: Any) -> NoReturn:
     """End as an error would, so that nothing half-written stays."""
     say(f"terminated: {_state['kept']}")
+    # Raised inside a finaliser, an exception is lost: ask again, long after all would be cleared away.
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, _terminate)
+        signal.setitimer(signal.ITIMER_REAL, ASK_AGAIN_SECONDS)
     raise SystemExit(TERMINATED)
 
 

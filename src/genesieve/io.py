@@ -59,12 +59,22 @@ def read(path: str | PathLike[str], *, cells_in: str | None = None) -> AnnData:
     """
     if cells_in not in ("rows", "columns", None):
         raise RequestError(f"cells_in must be 'rows' or 'columns', got {cells_in!r}")
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"{path} must be a file or folder with expression data, got nothing there")
+    path = _there(path)
     reader, expected = _reader(path)
     with _one_clear_line(path, expected):
         adata = reader(path, cells_in)
+    return _with_cells(adata, path)
+
+
+def _there(path: str | PathLike[str]) -> Path:
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"{path} must be a file or folder with expression data, got nothing there")
+    return path
+
+
+def _with_cells(adata: AnnData, path: Path) -> AnnData:
+    """The object, its names as text, if it has cells and genes."""
     if 0 in adata.shape:
         raise FileError(f"{path} must hold cells and genes, got {adata.n_obs} cells x {adata.n_vars} genes")
     adata.obs_names, adata.var_names = adata.obs_names.astype(str), adata.var_names.astype(str)
@@ -131,17 +141,12 @@ def open_in_file(path: str | PathLike[str], *, use_raw: bool = False) -> AnnData
     FileNotFoundError, FileError, RequestError
         As `read` does; also for formats that cannot be read in blocks of cells.
     """
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"{path} must be a file or folder with expression data, got nothing there")
+    path = _there(path)
     if not can_stay_in_file(path):
         raise RequestError(f"{path} must be an .h5ad file or a zarr store to be read in blocks of cells")
     with _one_clear_line(path, "an AnnData in HDF5 (h5ad) or zarr"):
         adata = _opened(_open_group(path), use_raw)
-    if 0 in adata.shape:
-        raise FileError(f"{path} must hold cells and genes, got {adata.n_obs} cells x {adata.n_vars} genes")
-    adata.obs_names, adata.var_names = adata.obs_names.astype(str), adata.var_names.astype(str)
-    return adata
+    return _with_cells(adata, path)
 
 
 def can_stay_in_file(path: Path) -> bool:

@@ -14,9 +14,8 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 import numpy as np
-from scipy import sparse
 
-from genesieve.core.sources import Sums, Work, add, as_values, floating, rows_of, single_threaded_blas
+from genesieve.core.sources import Sums, Work, add, as_values, floating, rows_of, single_threaded_blas, stacked
 from genesieve.core.transform import Transform
 
 # Sums that are added in one task. Small enough to free the memory of blocks soon, large enough to need few tasks.
@@ -59,8 +58,7 @@ class Remote:
     def rows(self, cells: np.ndarray) -> Any:
         blocks = np.flatnonzero(np.diff(np.searchsorted(cells, self._edges)))
         parts = self._results(partial(_pick, cells, self._edges), blocks)
-        whole = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
-        return as_values(whole, self._transform, self.dtype)
+        return as_values(stacked(parts), self._transform, self.dtype)
 
     def _job(self, work: Work[T], H: np.ndarray | None = None) -> Job[T]:
         """H, where there is one, goes to every worker as a whole: a pass of a fit has none."""

@@ -67,13 +67,29 @@ def add(left: Sums, right: Sums) -> Sums:
     return tuple(a + b for a, b in zip(left, right, strict=True))
 
 
-class InMemory:
-    """A matrix in memory, dense or sparse, worked on by a pool of threads.
+class _OnThreads:
+    """What sources have in common whose blocks are worked on by threads of this process."""
+
+    holds_usages = True
+    _threads: int
+
+    def each(self, work: Work[T], H: np.ndarray | None = None) -> Iterator[T]:
+        raise NotImplementedError
+
+    def total(self, work: Work[Sums]) -> Sums:
+        return reduce(add, self.each(work))
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        """One pool for all sweeps, as starting threads takes milliseconds; they end with the source."""
+        return ThreadPoolExecutor(self._threads)
+
+
+class InMemory(_OnThreads):
+    """A matrix in memory, dense or sparse.
 
     Dense and CSR input is not copied; CSC is converted to CSR once, and so are rows that store a gene twice.
     """
-
-    holds_usages = True
 
     def __init__(self, X: Any, *, n_jobs: int | None = None) -> None:
         self._X = canonical(sparse.csr_array(X)) if sparse.issparse(X) else np.asarray(X)
@@ -89,22 +105,12 @@ class InMemory:
         with single_threaded_blas():
             yield from self._pool.map(lambda rows: work(cell_slice(self._X, rows), rows_of(H, rows)), self._spans)
 
-    def total(self, work: Work[Sums]) -> Sums:
-        return reduce(add, self.each(work))
-
     def rows(self, cells: np.ndarray) -> Any:
         return self._X[cells]
 
-    @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        """One pool for all sweeps, as starting threads takes milliseconds; they end with the source."""
-        return ThreadPoolExecutor(self._threads)
 
-
-class InFile:
+class InFile(_OnThreads):
     """Cells in a file: read in large pieces, the next one while the threads are at work on this one."""
-
-    holds_usages = True
 
     def __init__(
         self,
@@ -141,13 +147,9 @@ class InFile:
             for block in running:
                 block.cancel()
 
-    def total(self, work: Work[Sums]) -> Sums:
-        return reduce(add, self.each(work))
-
     def rows(self, cells: np.ndarray) -> Any:
         parts = [self._pick(run) for run in runs_of(self._stored, cells)]
-        whole = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
-        return as_values(whole, self._transform, self.dtype)
+        return as_values(stacked(parts), self._transform, self.dtype)
 
     def _pick(self, cells: list[int]) -> Any:
         first, last = (cells[0], cells[-1] + 1) if cells else (0, 0)
@@ -174,10 +176,6 @@ class InFile:
             raise OSError(f"X cannot be read from its file, at cells {cells.start} to {cells.stop}: {said}") from error
 
     @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self._threads)
-
-    @cached_property
     def _reader(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(1)
 
@@ -192,6 +190,11 @@ def as_values(X: Any, transform: Transform, dtype: np.dtype[Any]) -> Any:
         raise ValueError(f"X must be finite and not negative, got {problem}")
     X = X if X.dtype == dtype else X.astype(dtype)
     return transform(canonical(X) if sparse.issparse(X) else X)
+
+
+def stacked(parts: list[Any]) -> Any:
+    """Runs of cells, dense or sparse, as one matrix."""
+    return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
 
 
 def canonical(X: sparse.csr_array) -> sparse.csr_array:

@@ -43,6 +43,10 @@ class Streamed:
         """The same on some of the genes (indices or a mask)."""
         return replace(self, transform=self.transform.select(genes))
 
+    def some_cells(self, most: int) -> Any:
+        """At most so many cells in memory, evenly spaced from the first to the last."""
+        return self.source().rows(np.unique(np.linspace(0, self.shape[0] - 1, most).astype(np.int64)))
+
     def source(self, *, n_jobs: int | None = None, piece_bytes: float | None = None) -> Source:
         """Blocks of its cells."""
         if is_dask(self.data):

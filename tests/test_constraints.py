@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import nnls as lawson_hanson
 
-from genesieve.core.constraints import ColumnSparse, EntrySparse, NonNegative, RowSparse, largest
+from genesieve.core.constraints import (
+    ColumnSparse,
+    EntrySparse,
+    NonNegative,
+    RowSparse,
+    gain_bounds,
+    largest,
+    row_gains,
+)
+from genesieve.core.nnls import nnls
 
 matrices = arrays(np.float64, (5, 3), elements=st.integers(-3, 3).map(float))  # small integers: many ties
 constraints = st.sampled_from(
@@ -76,6 +85,28 @@ def test_row_choice_is_optimal_against_exhaustive_search(seed, k):
     best = min(quadratic_value(gram, cross, np.where(mask, rows, 0)) for mask in supports(RowSparse(k), rows.shape))
     assert RowSparse(k).contains(W)
     assert quadratic_value(gram, cross, W) == pytest.approx(best, rel=1e-9)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 20), st.booleans())
+def test_no_gene_that_could_gain_more_is_passed_over(seed, k, required):
+    """Genes that point away from the programs gain less than their bound says."""
+    rng = np.random.default_rng(seed)
+    H, X = rng.random((8, 4)), rng.standard_normal((8, 60))
+    mask = rng.random(60) < 0.1 if required else None
+    constraint = RowSparse(max(k, 0 if mask is None else int(mask.sum())), mask)
+    gram, cross = H.T @ H, X.T @ H
+    rows = nnls(gram, cross, np.zeros_like(cross))
+    gains = row_gains(gram, cross, rows)
+    assert (gain_bounds(gram, cross) >= gains).all()
+    kept = largest(gains if mask is None else np.where(mask, np.inf, gains), constraint.n_genes)
+    np.testing.assert_allclose(constraint.best(gram, cross, np.zeros_like(cross)), rows * kept[:, None], atol=1e-12)
+
+
+def test_a_program_that_is_a_copy_of_another_gives_no_bound():
+    H = np.random.default_rng(0).random((8, 2))[:, [0, 1, 1]]
+    gram, cross = H.T @ H, np.random.default_rng(1).random((5, 3))
+    assert (gain_bounds(gram, cross) == np.inf).all() or (gain_bounds(gram, cross) > 1e6).all()
+    assert RowSparse(2).contains(RowSparse(2).best(gram, cross, np.zeros((5, 3))))
 
 
 @given(matrices, st.integers(2, 4))

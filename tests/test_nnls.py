@@ -66,6 +66,21 @@ def test_never_raises_a_row_even_where_the_form_is_not_convex(problem, rho):
     assert (np.abs(slope[end > 1e-6]) <= 1e-5 * (1 + np.abs(cross).max())).all()
 
 
+@pytest.mark.parametrize("rank", [3, 12, 62, 63, 90])
+def test_a_row_is_solved_as_if_it_were_alone(rank):
+    """Factors are kept from row to row by their positive coordinates, as bits of one number where they fit in it."""
+    rng = np.random.default_rng(rank)
+    A = rng.random((2 * rank, rank))
+    gram, cross = A.T @ A, rng.standard_normal((40, 2 * rank)) @ A
+    cross[20:] = cross[:20]  # the second half finds what the first half left
+    together = nnls(gram, cross, np.zeros_like(cross))
+    alone = np.concatenate([nnls(gram, row[None], np.zeros((1, rank))) for row in cross])
+    np.testing.assert_array_equal(together, alone)
+    slope = together @ gram - cross
+    assert (slope >= -1e-9 * np.abs(cross).max()).all()
+    assert np.abs(slope[together > 0]).max() <= 1e-9 * np.abs(cross).max()
+
+
 def test_dead_coordinates_stay_zero_and_finite():
     gram = np.diag([2.0, 0.0])
     solution = nnls(gram, np.array([[4.0, 0.0]]), np.array([[0.0, 3.0]]))

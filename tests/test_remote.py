@@ -17,7 +17,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import genesieve as gs
-from genesieve.core import init
+from genesieve.core import init, rough
 from genesieve.core.blocks import Blocks, _sweep_block
 from genesieve.core.objective import Overlap, gram_of
 from genesieve.core.remote import Remote, current_client
@@ -52,8 +52,14 @@ def start_cluster(n_workers):
 
 @pytest.fixture(scope="module", autouse=True)
 def patience():
-    """A local cluster gives up on a killed worker after some seconds, though its nanny has started it again."""
-    with dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}):
+    """On a busy machine.
+
+    A local cluster gives up on a killed worker after some seconds, though its nanny has started it again; and a worker
+    without work takes a block from one that is slow.
+    """
+    with dask.config.set(
+        {"distributed.deploy.lost-worker-timeout": "1 hour", "distributed.scheduler.work-stealing": False}
+    ):
         yield
 
 
@@ -360,7 +366,7 @@ def test_a_large_W_brings_no_warning(client):
         warnings.simplefilter("error")
         for rank in (20, 120):  # the second is beyond what Dask warns of
             large = np.ones((n_genes, rank), dtype=np.float32)
-            sweep = Blocks(Remote(data)).sweep(large, None, init._products)
+            sweep = Blocks(Remote(data)).sweep(large, None, rough.products)
     np.testing.assert_allclose(sweep.gram, np.full((120, 120), 4.0 * n_genes**2))
 
 

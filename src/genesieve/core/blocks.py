@@ -49,11 +49,12 @@ class Blocks:
         self._source: Source = X if hasattr(X, "holds_usages") else InMemory(X, n_jobs=n_jobs)
         self._weights = None if gene_weights is None else np.asarray(gene_weights, dtype=np.float64)
         self._gene_sums: Sums | None = None  # of the values and of their squares, once someone has asked for moments
-        self._n_jobs = n_jobs
+        self.n_jobs = n_jobs
         self.threads = available_threads(n_jobs)
         self.shape: tuple[int, int] = self._source.shape
         self.dtype: np.dtype[Any] = self._source.dtype
         self.holds_usages = self._source.holds_usages
+        self.in_memory = isinstance(self._source, InMemory)
 
     @cached_property
     def squared_norm(self) -> float:
@@ -73,7 +74,7 @@ class Blocks:
 
     def weighted(self, gene_weights: np.ndarray) -> Blocks:
         """The same cells under other gene weights; X is shared, and what is known of it."""
-        blocks = Blocks(self._source, gene_weights=gene_weights, n_jobs=self._n_jobs)
+        blocks = Blocks(self._source, gene_weights=gene_weights, n_jobs=self.n_jobs)
         blocks._gene_sums = self._gene_sums
         return blocks
 
@@ -132,10 +133,12 @@ class Blocks:
         Genes of the mask ``required`` come first. The part is a copy in memory; cells and genes keep their order.
         """
         X = self._source.rows(cells)
+        if n_genes >= self.shape[1]:
+            return Blocks(X, gene_weights=self._weights, n_jobs=self.n_jobs), np.arange(self.shape[1])
         squares = self._weigh(self._weigh((X.power(2) if sparse.issparse(X) else X**2).sum(axis=0)[:, None]))[:, 0]
         genes = np.flatnonzero(largest(squares if required is None else np.where(required, np.inf, squares), n_genes))
         weights = None if self._weights is None else self._weights[genes]
-        return Blocks(X[:, genes], gene_weights=weights, n_jobs=self._n_jobs), genes
+        return Blocks(X[:, genes], gene_weights=weights, n_jobs=self.n_jobs), genes
 
     def worst_cell(self, W: np.ndarray, solved_W: np.ndarray, step: CellStep) -> np.ndarray:
         """The expression (genes,) of the cell with the largest squared residual at W and the H solved for another W."""

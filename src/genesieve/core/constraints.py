@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from genesieve.core.nnls import nnls
 from genesieve.core.objective import gradient
@@ -17,6 +18,8 @@ from genesieve.core.objective import gradient
 # Projected steps of one W step, at most, and the relative change that ends them sooner.
 MAX_STEPS = 100
 STEP_TOLERANCE = 1e-4
+# What rounding may take from the bound on a gene's gain.
+BOUND_ROUNDING = 1e-6
 
 
 class Constraint(Protocol):
@@ -61,9 +64,22 @@ class RowSparse:
         return bool((W >= 0).all() and self._keep(W.any(axis=1).astype(float))[W.any(axis=1)].all())
 
     def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1) -> np.ndarray:
-        """The exact minimiser: genes are independent given H, so keep the budget's worth with the largest gain."""
-        W = nnls(gram, cross, start, threads=threads)
-        return W * self._keep(row_gains(gram, cross, W))[:, None]
+        """The exact minimiser: genes are independent given H, so keep the budget's worth with the largest gain.
+
+        A gene gains at most what it would without the bound at zero. So those with the most to gain are solved first,
+        and of the others only who could gain more than the least of them.
+        """
+        most = gain_bounds(gram, cross)
+        first = self._keep(most)
+        W, gains = np.zeros_like(cross), np.zeros(len(cross))
+
+        def solve(rows: np.ndarray) -> None:
+            W[rows] = nnls(gram, cross[rows], start[rows], threads=threads)
+            gains[rows] = row_gains(gram, cross[rows], W[rows])
+
+        solve(first)
+        solve(~first & (most >= gains[first].min(initial=np.inf)))
+        return W * self._keep(gains)[:, None]
 
     def _keep(self, score: np.ndarray) -> np.ndarray:
         return largest(score if self.required is None else np.where(self.required, np.inf, score), self.n_genes)
@@ -118,6 +134,15 @@ def row_gains(gram: np.ndarray, cross: np.ndarray, W: np.ndarray) -> np.ndarray:
     """How much each row of W lowers the squared residual, ``2 <g, w> - w gram w``."""
     W = W.astype(np.float64, copy=False)
     return np.einsum("ij,ij->i", 2.0 * cross - W @ gram, W)
+
+
+def gain_bounds(gram: np.ndarray, cross: np.ndarray) -> np.ndarray:
+    """No less than what any row of W, whatever its signs, lowers the squared residual by: ``g gram^-1 g``."""
+    try:
+        factor = np.linalg.cholesky(gram)
+    except np.linalg.LinAlgError:  # some programs are combinations of others, or empty
+        return np.full(len(cross), np.inf)
+    return (solve_triangular(factor, cross.T, lower=True) ** 2).sum(axis=0) * (1.0 + BOUND_ROUNDING)
 
 
 def projected_descent(constraint: Constraint, gram: np.ndarray, cross: np.ndarray, start: np.ndarray) -> np.ndarray:

@@ -9,7 +9,9 @@ import numpy as np
 from genesieve.core.blocks import Blocks
 from genesieve.core.constraints import NonNegative
 from genesieve.core.objective import Overlap, gram_of
+from genesieve.core.rough import Rough, products, rough, subspace
 from genesieve.core.solvers import Factors, Result, Run, bcd, best_of
+from genesieve.core.sources import side_by_side
 
 # Cells that are fitted before all cells are visited: programs are well placed by then.
 SAMPLE_CELLS = 2000
@@ -18,11 +20,22 @@ SAMPLE_GENES = 3000
 # Iterations and tolerance of fits on so few cells: they are cheap, and what they leave takes full passes to mend.
 SAMPLE_ITERATIONS = 100
 SAMPLE_TOLERANCE = 1e-6
+# Up to so many cells, programs settle on all of them and all genes. From there on, they do on a sample of so many cells
+# at most, and so many values, zeros included.
+WHOLE_CELLS = 20_000
+SETTLE_CELLS = 10_000
+SETTLE_VALUES = 1 << 27
+# They settle on a rough X, so it costs little to be thorough: the share of the fit's tolerance to go down to.
+SETTLE_TOLERANCE = 0.05
+# Directions of a rough X beyond the rank; they are found from a sample of cells. More of either hardly help.
+ROUGH_DIRECTIONS = 24
 # An NMF starts several times on a smaller sample yet, and the one with the lowest objective after some iterations goes
 # on: starts end in different minima, a tenth of a per cent apart on real data, and soon show which.
 NMF_STARTS = 4
 NMF_START_ITERATIONS = 20
 NMF_START_CELLS, NMF_START_GENES = 1000, 1500
+# Iterations on the cells as they are, after those on a rough X.
+NMF_LAST_ITERATIONS = 10
 # Extra directions and rounds of the subspace iteration behind nndsvd.
 SVD_OVERSAMPLING = 10
 SVD_ROUNDS = 6
@@ -59,15 +72,36 @@ def nmf(blocks: Blocks, rank: int, rng: np.random.Generator) -> Factors:
     if blocks.shape[0] > SAMPLE_CELLS:
         part = sample(blocks, rng)
         return with_usages(blocks, part.embed(nmf(part.blocks, rank, rng).W))
-    small = sample(blocks, rng, n_cells=max(NMF_START_CELLS, rank), n_genes=NMF_START_GENES)
-    begun = [_plain_fit(small.blocks, random(small.blocks, rank, rng), NMF_START_ITERATIONS) for _ in range(NMF_STARTS)]
-    W = small.embed(best_of(begun).factors.W)
-    fitted = _plain_fit(blocks, without_usages(W), SAMPLE_ITERATIONS)
+    seen = roughly(blocks, rank, rng)
+    small = sample(seen, rng, n_cells=max(NMF_START_CELLS, rank), n_genes=NMF_START_GENES)
+    begun = side_by_side(
+        lambda start: _plain_fit(small.blocks, start, NMF_START_ITERATIONS),
+        [random(small.blocks, rank, rng) for _ in range(NMF_STARTS)],
+        blocks.threads,
+    )
+    fitted = _plain_fit(seen, without_usages(small.embed(best_of(begun).factors.W)), SAMPLE_ITERATIONS)
+    if seen is not blocks:
+        fitted = _plain_fit(blocks, fitted.factors, NMF_LAST_ITERATIONS)
     return balanced(fitted.factors, fitted.gram)
 
 
 def _plain_fit(blocks: Blocks, start: Factors, max_iter: int) -> Result:
     return bcd(Run(blocks, NonNegative(), Overlap(), max_iter, SAMPLE_TOLERANCE), start)
+
+
+def roughly(blocks: Blocks, rank: int, rng: np.random.Generator, near: np.ndarray | None = None) -> Blocks:
+    """A rough X, or X itself where that is rough already or so small that there is nothing to gain.
+
+    Its directions are those of some cells; ``near`` are directions to set out from.
+    """
+    width = rank + ROUGH_DIRECTIONS
+    if isinstance(blocks, Rough) or 2 * width >= min(blocks.shape):
+        return blocks
+    some = sample(blocks, rng, n_genes=blocks.shape[1]).blocks
+    directions = near
+    if directions is None:
+        directions = subspace(some, rng.standard_normal((blocks.shape[1], width)))
+    return rough(blocks, subspace(some, directions))
 
 
 @dataclass(frozen=True)
@@ -95,9 +129,21 @@ def sample(
 ) -> Sample:
     """Cells at random, on the genes that hold most of their squared norm, and those of the mask ``required``."""
     n_cells = min(n_cells or SAMPLE_CELLS, blocks.shape[0])
+    n_genes = n_genes or SAMPLE_GENES
     cells = np.sort(rng.choice(blocks.shape[0], n_cells, replace=False))
-    part, genes = blocks.part(cells, n_genes or SAMPLE_GENES, required)
+    if blocks.in_memory and n_cells == blocks.shape[0] and n_genes >= blocks.shape[1]:
+        return Sample(blocks, np.arange(blocks.shape[1]), blocks.shape[1])
+    part, genes = blocks.part(cells, n_genes, required)
     return Sample(part, genes, blocks.shape[1])
+
+
+def many_cells(blocks: Blocks, rng: np.random.Generator) -> Blocks:
+    """All cells, or where there are very many a random sample of them, on all genes."""
+    n_cells, n_genes = blocks.shape
+    if n_cells <= WHOLE_CELLS:
+        return blocks
+    settle = max(min(SETTLE_CELLS, SETTLE_VALUES // n_genes), SAMPLE_CELLS)
+    return sample(blocks, rng, n_cells=settle, n_genes=n_genes).blocks
 
 
 def is_large(blocks: Blocks) -> bool:
@@ -131,17 +177,13 @@ def _svd(blocks: Blocks, rank: int, rng: np.random.Generator) -> tuple[np.ndarra
     width = min(rank + SVD_OVERSAMPLING, *blocks.shape)
     basis = np.linalg.qr(rng.standard_normal((blocks.shape[1], width)))[0]  # (genes, width)
     for _ in range(SVD_ROUNDS):
-        basis = np.linalg.qr(blocks.sweep(basis, None, _products).cross)[0]
-    sweep = blocks.sweep(basis, None, _products)
+        basis = subspace(blocks, basis)
+    sweep = blocks.sweep(basis, None, products)
     squares, rotation = np.linalg.eigh(sweep.gram)
     squares, rotation = squares[::-1][:rank], rotation[:, ::-1][:, :rank]
     scale = np.sqrt(np.maximum(squares, 0.0))
-    left = (blocks.usages(basis, _products) if sweep.H is None else sweep.H) @ rotation
+    left = (blocks.usages(basis, products) if sweep.H is None else sweep.H) @ rotation
     return np.divide(left, scale, out=np.zeros_like(left), where=scale > 0), scale, basis @ rotation
-
-
-def _products(H: np.ndarray, cross: np.ndarray) -> np.ndarray:
-    return cross
 
 
 def _cast(blocks: Blocks, H: np.ndarray, W: np.ndarray) -> Factors:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from genesieve.core import init as starts
 from genesieve.core.blocks import Blocks
 from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
 from genesieve.core.objective import Orthogonal, Overlap, Penalty, RelativeOverlap, gram_of
+from genesieve.core.rough import Rough
 from genesieve.core.solvers import (
     Callback,
     Factors,
@@ -26,7 +27,7 @@ from genesieve.core.solvers import (
     mapalm,
     palm,
 )
-from genesieve.core.sources import single_threaded_blas
+from genesieve.core.sources import side_by_side, single_threaded_blas
 from genesieve.core.streamed import as_source
 
 SOLVERS: dict[str, Callable[..., Result]] = {"bcd": bcd, "mapalm": mapalm, "palm": palm}
@@ -46,6 +47,14 @@ FIRST_PENALTY = 0.1
 PENALTY_GROWTH = 1.5
 PENALTY_STAGES = 10
 ORTHOGONALITY_TOLERANCE = 1e-3
+
+
+class Placed(NamedTuple):
+    """Programs as fitted to few cells, and how to go on from there."""
+
+    W: np.ndarray  # (genes, rank), zero on the genes that were left out
+    penalty: Penalty
+    directions: np.ndarray | None  # (genes, width) that the cells were seen through, if they were
 
 
 @dataclass(frozen=True)
@@ -82,20 +91,43 @@ class Model:
         blocks = run.blocks
         if not isinstance(self.init, str):
             return self._solve(run, self.init)
-        if self.solver == "bcd" and self.init == "nmf" and starts.is_large(blocks):
-            return self._fit_large(run, rng)
+        if self.solver == "bcd":
+            return self._fit_in_stages(run, rng)
         return self._solve(run, self._start(blocks, run.constraint, rng))
 
-    def _fit_large(self, run: Run, rng: np.random.Generator) -> Result:
-        """Place the programs on a sample of cells and genes, then let all of them have their say."""
+    def _fit_in_stages(self, run: Run, rng: np.random.Generator) -> Result:
+        """Place the programs on few cells, settle them on many, both seen roughly, and finish on X as it is."""
+        placed = self._place(run, rng) if self.init == "nmf" and starts.is_large(run.blocks) else None
+        many = starts.many_cells(run.blocks, rng)
+        if placed is None:
+            seen = starts.roughly(many, self.rank, rng)
+            solve, start = self._solve, self._start(seen, run.constraint, rng)
+        else:
+            seen = starts.roughly(many, self.rank, rng, near=placed.directions)
+            solve, start = bcd, starts.without_usages(placed.W)
+            run.penalty = placed.penalty
+        if seen is run.blocks:
+            return solve(run, start)
+        settled = solve(self._early_run(seen, run, tol=starts.SETTLE_TOLERANCE * run.tol), start)
+        run.penalty = settled.penalty
+        if many is not run.blocks:
+            return bcd(run, starts.without_usages(settled.factors.W))
+        run.passes += 1  # that was seen roughly, but all of it
+        return bcd(run, settled.factors)
+
+    def _place(self, run: Run, rng: np.random.Generator) -> Placed:
+        """Fit few cells, on the genes that count most in them."""
         genes = max(starts.SAMPLE_GENES, self.n_genes or 0, self.rank)
-        part = starts.sample(run.blocks, rng, n_genes=genes, required=self.required)
-        iterations = min(self.max_iter, starts.SAMPLE_ITERATIONS)
-        constraint = self._constraint(part.genes)
-        part_run = Run(part.blocks, constraint, run.penalty, iterations, starts.SAMPLE_TOLERANCE)
-        placed = self._solve(part_run, self._start(part.blocks, constraint, rng))
-        run.penalty = placed.penalty
-        return bcd(run, starts.without_usages(part.embed(placed.factors.W)))
+        few = starts.sample(run.blocks, rng, n_genes=genes, required=self.required)
+        seen = starts.roughly(few.blocks, self.rank, rng)
+        early = self._early_run(seen, run, tol=starts.SAMPLE_TOLERANCE)
+        early.constraint = self._constraint(few.genes)
+        fitted = self._solve(early, self._start(seen, early.constraint, rng))
+        directions = few.embed(seen.directions) if isinstance(seen, Rough) else None
+        return Placed(few.embed(fitted.factors.W), fitted.penalty, directions)
+
+    def _early_run(self, seen: Blocks, run: Run, *, tol: float) -> Run:
+        return Run(seen, run.constraint, run.penalty, min(self.max_iter, starts.SAMPLE_ITERATIONS), tol)
 
     def _start(self, blocks: Blocks, constraint: Constraint, rng: np.random.Generator) -> Factors:
         """The start by its name; for a fixed penalty from an NMF, the better of some that weaker ones led there."""
@@ -103,7 +135,11 @@ class Model:
         start = STARTS[self.init]
         if self.solver != "bcd" or self.init != "nmf" or self.orthogonality in ("exact", 0.0):
             return start(blocks, self.rank, rng)
-        led = [self._lead(blocks, constraint, start(blocks, self.rank, rng)) for _ in range(PENALISED_STARTS)]
+        led = side_by_side(
+            lambda rng: self._lead(blocks, constraint, start(blocks, self.rank, rng)),
+            rng.spawn(PENALISED_STARTS),
+            blocks.threads,
+        )
         return best_of(led).factors
 
     def _lead(self, blocks: Blocks, constraint: Constraint, start: Factors) -> Result:

@@ -24,6 +24,10 @@ ROUNDING = 1e-12
 SINGULAR = 1e-10
 # Coordinate sweeps between attempts to finish a row by a Cholesky solve: supports rarely settle sooner.
 SWEEPS_PER_ATTEMPT = 2
+# Cholesky factors are kept for the next row with the same positive coordinates, as many as fit in this many values.
+KEPT_VALUES = 1 << 16
+# A set of coordinates is told by the bits of one number; where there are more coordinates, nothing is kept.
+MOST_BITS = 62
 # Fewer rows are solved in the time that starting a thread takes.
 ROWS_A_THREAD = 1000
 
@@ -57,19 +61,23 @@ def _solve_rows(gram, cross, solution, tol, max_sweeps):  # type: ignore[no-unty
     x = np.empty(rank)
     gradient = np.empty(rank)
     support = np.empty(rank, np.int64)
-    factor = np.empty((rank, rank))
     trial = np.empty(rank)
+    kept = 1 if rank > MOST_BITS else max(KEPT_VALUES // (rank * rank), 1)
+    supports = np.zeros(kept, np.int64)  # whose factors are kept, by their bits
+    factors = np.empty((kept, rank, rank))
     for i in range(rows):
         for a in range(rank):
             x[a] = solution[i, a]
         # Most rows of a warm start keep their positive coordinates: those are finished at once.
-        finished = x.any() and _finish(gram, cross[i], x, gradient, support, factor, trial)
+        finished = x.any() and _finish(gram, cross[i], x, gradient, support, supports, factors, trial)
         if not finished:
             _gradient(gram, cross[i], x, gradient)
             for sweep in range(1, max_sweeps + 1):
                 if _sweep(gram, x, gradient, tol):
                     break
-                if sweep % SWEEPS_PER_ATTEMPT == 0 and _finish(gram, cross[i], x, gradient, support, factor, trial):
+                if sweep % SWEEPS_PER_ATTEMPT == 0 and _finish(
+                    gram, cross[i], x, gradient, support, supports, factors, trial
+                ):
                     break
         for a in range(rank):
             solution[i, a] = x[a]
@@ -104,35 +112,54 @@ def _sweep(gram, x, gradient, tol):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _finish(gram, cross, x, gradient, support, factor, trial):  # type: ignore[no-untyped-def]
+def _finish(gram, cross, x, gradient, support, supports, factors, trial):  # type: ignore[no-untyped-def]
     """Go to the minimum over the positive coordinates, dropping those that reach zero; True if it is the row's.
 
     Every move is towards the minimum of a convex face, so the row's objective never rises.
     """
     feasible = False
     while not feasible:
-        size = _positive(x, support)
-        if not _cholesky(gram, support, size, factor):
-            break
+        size, bits = _positive(x, support)
+        place = bits * 0x9E3779B1 % supports.size
+        factor = factors[place]
+        if x.size > MOST_BITS or supports[place] != bits:
+            supports[place] = 0
+            if not _cholesky(gram, support, size, factor):
+                break
+            supports[place] = bits
         _substitute(factor, cross, support, size, trial)
         feasible = _move_towards(trial, support, size, x)
+    if feasible and _stays(gram, cross, x, support, size):
+        return True
     _gradient(gram, cross, x, gradient)
-    minimum = feasible
+    return False
+
+
+@njit(nogil=True, cache=True)
+def _stays(gram, cross, x, support, size):  # type: ignore[no-untyped-def]
+    """Whether no coordinate off the support wants to enter: its gradient is negative by no more than rounding."""
+    if size == x.size:
+        return True
     for a in range(x.size):
-        # Off the support a negative gradient, beyond rounding, means that the coordinate wants to enter.
-        minimum &= x[a] > 0.0 or gradient[a] >= -ROUNDING * abs(cross[a])
-    return minimum
+        if x[a] == 0.0:
+            slope = -np.float64(cross[a])
+            for i in range(size):
+                slope += x[support[i]] * gram[a, support[i]]
+            if slope < -ROUNDING * abs(cross[a]):
+                return False
+    return True
 
 
 @njit(nogil=True, cache=True)
 def _positive(x, support):  # type: ignore[no-untyped-def]
-    """Write the positive coordinates of ``x`` to ``support``; how many there are."""
-    size = 0
+    """Write the positive coordinates of ``x`` to ``support``; how many there are, and the first 62 as bits."""
+    size, bits = 0, 0
     for a in range(x.size):
         if x[a] > 0.0:
             support[size] = a
             size += 1
-    return size
+            bits |= 1 << min(a, MOST_BITS)
+    return size, bits
 
 
 @njit(nogil=True, cache=True)
@@ -154,7 +181,10 @@ def _move_towards(trial, support, size, x):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _cholesky(gram, support, size, factor):  # type: ignore[no-untyped-def]
-    """Lower Cholesky factor of the Gram matrix on the support; False if it is not safely positive definite."""
+    """Cholesky factor of the Gram matrix on the support, in both triangles, its diagonal as reciprocals.
+
+    False if the matrix is not safely positive definite.
+    """
     for i in range(size):
         for j in range(i + 1):
             value = gram[support[i], support[j]]
@@ -163,22 +193,22 @@ def _cholesky(gram, support, size, factor):  # type: ignore[no-untyped-def]
             if i == j:
                 if value <= SINGULAR * gram[support[i], support[i]]:
                     return False
-                factor[i, i] = np.sqrt(value)
+                factor[i, i] = 1.0 / np.sqrt(value)
             else:
-                factor[i, j] = value / factor[j, j]
+                factor[i, j] = factor[j, i] = value * factor[j, j]
     return True
 
 
 @njit(nogil=True, cache=True)
 def _substitute(factor, cross, support, size, solution):  # type: ignore[no-untyped-def]
-    """Forward, then backward substitution with the Cholesky factor."""
+    """Forward, then backward substitution with the Cholesky factor, along its rows."""
     for i in range(size):
-        value = cross[support[i]]
-        for k in range(i):
-            value -= factor[i, k] * solution[k]
-        solution[i] = value / factor[i, i]
-    for i in range(size - 1, -1, -1):
-        value = solution[i]
+        solution[i] = cross[support[i]]
+    for i in range(size):
+        solution[i] *= factor[i, i]
         for k in range(i + 1, size):
-            value -= factor[k, i] * solution[k]
-        solution[i] = value / factor[i, i]
+            solution[k] -= factor[i, k] * solution[i]
+    for i in range(size - 1, -1, -1):
+        solution[i] *= factor[i, i]
+        for k in range(i):
+            solution[k] -= factor[i, k] * solution[i]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property, reduce
@@ -26,7 +26,7 @@ from genesieve.core.transform import Transform
 # stay in cache, enough to hide the cost of a task and of adding up its sums. Between the two, data is cut into some
 # blocks for the threads of a small machine. None of this depends on the number of threads, so neither do the sums.
 BLOCK_VALUES = 1 << 21
-SMALL_BLOCK_VALUES = 1 << 18
+SMALL_BLOCK_VALUES = 1 << 17
 BLOCKS_OF_SMALL_DATA = 4
 # Stored values that are read from a file at once, unless a limit of memory says otherwise: enough that starting to
 # read, and the chunks of the file that two pieces share, do not count.
@@ -38,6 +38,7 @@ PIECES_HELD = 3
 # Stored values between two wanted cells that are read and dropped: that takes no longer than to start reading anew.
 GAP_VALUES = 1 << 17
 
+S = TypeVar("S")
 T = TypeVar("T")
 Work = Callable[[Any, Any], T]
 """From a block of X and its rows of H, or None, to whatever is wanted of them."""
@@ -272,6 +273,12 @@ def available_threads(n_jobs: int | None) -> int:
     if n_jobs is None or n_jobs == -1:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return n_jobs
+
+
+def side_by_side(work: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
+    """What ``work`` returns for each item, on threads of their own."""
+    with single_threaded_blas(), ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, items))
 
 
 @contextmanager

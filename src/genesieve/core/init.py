@@ -32,7 +32,7 @@ ROUGH_DIRECTIONS = 24
 # An NMF starts several times on a smaller sample yet, and the one with the lowest objective after some iterations goes
 # on: starts end in different minima, a tenth of a per cent apart on real data, and soon show which.
 NMF_STARTS = 4
-NMF_START_ITERATIONS = 20
+NMF_START_ITERATIONS = 12
 NMF_START_CELLS, NMF_START_GENES = 1000, 1500
 # Iterations on the cells as they are, after those on a rough X.
 NMF_LAST_ITERATIONS = 10
@@ -64,19 +64,19 @@ def nndsvd(blocks: Blocks, rank: int, rng: np.random.Generator) -> Factors:
     return _cast(blocks, H, W)
 
 
-def nmf(blocks: Blocks, rank: int, rng: np.random.Generator) -> Factors:
+def nmf(blocks: Blocks, rank: int, rng: np.random.Generator, *, n_starts: int | None = None) -> Factors:
     """A plain NMF from the best of a few random starts, both factors in equal share of each program's scale.
 
     Data of many cells is fitted on a random sample of them, and has the usages of all cells from one pass.
     """
     if blocks.shape[0] > SAMPLE_CELLS:
         part = sample(blocks, rng)
-        return with_usages(blocks, part.embed(nmf(part.blocks, rank, rng).W))
+        return with_usages(blocks, part.embed(nmf(part.blocks, rank, rng, n_starts=n_starts).W))
     seen = roughly(blocks, rank, rng)
     small = sample(seen, rng, n_cells=max(NMF_START_CELLS, rank), n_genes=NMF_START_GENES)
     begun = side_by_side(
         lambda start: _plain_fit(small.blocks, start, NMF_START_ITERATIONS),
-        [random(small.blocks, rank, rng) for _ in range(NMF_STARTS)],
+        [random(small.blocks, rank, rng) for _ in range(n_starts or NMF_STARTS)],
         blocks.threads,
     )
     fitted = _plain_fit(seen, without_usages(small.embed(best_of(begun).factors.W)), SAMPLE_ITERATIONS)

@@ -73,7 +73,7 @@ def test_data_is_seen_roughly_once_and_only_where_that_saves_something():
     assert isinstance(seen, Rough)
     assert seen.directions.shape == (GENES, RANK + init.ROUGH_DIRECTIONS)
     assert init.roughly(seen, RANK, np.random.default_rng(0)) is seen
-    few = Blocks(X[:, : 2 * (RANK + init.ROUGH_DIRECTIONS)])
+    few = Blocks(X[:, : init.TOO_SMALL * (RANK + init.ROUGH_DIRECTIONS)])
     assert init.roughly(few, RANK, np.random.default_rng(0)) is few
 
 

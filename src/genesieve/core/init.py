@@ -29,6 +29,8 @@ SETTLE_VALUES = 1 << 27
 SETTLE_TOLERANCE = 0.05
 # Directions of a rough X beyond the rank; they are found from a sample of cells. More of either hardly help.
 ROUGH_DIRECTIONS = 24
+# Where X has fewer cells or genes than so many times its directions, there is too little to gain by them.
+TOO_SMALL = 4
 # An NMF starts several times on a smaller sample yet, and the one with the lowest objective after some iterations goes
 # on: starts end in different minima, a tenth of a per cent apart on real data, and soon show which.
 NMF_STARTS = 4
@@ -95,7 +97,7 @@ def roughly(blocks: Blocks, rank: int, rng: np.random.Generator, near: np.ndarra
     Its directions are those of some cells; ``near`` are directions to set out from.
     """
     width = rank + ROUGH_DIRECTIONS
-    if isinstance(blocks, Rough) or 2 * width >= min(blocks.shape):
+    if isinstance(blocks, Rough) or TOO_SMALL * width >= min(blocks.shape):
         return blocks
     some = sample(blocks, rng, n_genes=blocks.shape[1]).blocks
     directions = near

@@ -90,12 +90,11 @@ class Model:
             return self._fit(run, rng)
 
     def _fit(self, run: Run, rng: np.random.Generator) -> Result:
-        blocks = run.blocks
         if not isinstance(self.init, str):
             return self._solve(run, self.init)
         if self.solver == "bcd":
             return self._fit_in_stages(run, rng)
-        return self._solve(run, self._start(blocks, run.constraint, rng))
+        return self._solve(run, self._start(run.blocks, run.constraint, rng))
 
     def _fit_in_stages(self, run: Run, rng: np.random.Generator) -> Result:
         """Place the programs on few cells, settle them on many, both seen roughly, and finish on X as it is."""
@@ -110,7 +109,7 @@ class Model:
             run.penalty = placed.penalty
         if seen is run.blocks:
             return solve(run, start)
-        settled = solve(self._early_run(seen, run, tol=starts.SETTLE_TOLERANCE * run.tol), start)
+        settled = solve(self._early_run(seen, run.constraint, run.penalty, starts.SETTLE_TOLERANCE * run.tol), start)
         run.penalty = settled.penalty
         if many is not run.blocks:
             return bcd(run, starts.without_usages(settled.factors.W))
@@ -122,14 +121,14 @@ class Model:
         genes = max(starts.SAMPLE_GENES, self.n_genes or 0, self.rank)
         few = starts.sample(run.blocks, rng, n_genes=genes, required=self.required)
         seen = starts.roughly(few.blocks, self.rank, rng)
-        early = self._early_run(seen, run, tol=starts.SAMPLE_TOLERANCE)
-        early.constraint = self._constraint(few.genes)
-        fitted = self._solve(early, self._start(seen, early.constraint, rng))
+        constraint = self._constraint(few.genes)
+        early = self._early_run(seen, constraint, run.penalty, starts.SAMPLE_TOLERANCE)
+        fitted = self._solve(early, self._start(seen, constraint, rng))
         directions = few.embed(seen.directions) if isinstance(seen, Rough) else None
         return Placed(few.embed(fitted.factors.W), fitted.penalty, directions)
 
-    def _early_run(self, seen: Blocks, run: Run, *, tol: float) -> Run:
-        return Run(seen, run.constraint, run.penalty, min(self.max_iter, starts.SAMPLE_ITERATIONS), tol)
+    def _early_run(self, seen: Blocks, constraint: Constraint, penalty: Penalty, tol: float) -> Run:
+        return Run(seen, constraint, penalty, min(self.max_iter, starts.SAMPLE_ITERATIONS), tol)
 
     def _start(self, blocks: Blocks, constraint: Constraint, rng: np.random.Generator) -> Factors:
         """The start by its name; for a fixed penalty from an NMF, the better of some that weaker ones led there."""

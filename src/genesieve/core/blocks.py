@@ -135,7 +135,7 @@ class Blocks:
         X = self._source.rows(cells)
         if n_genes >= self.shape[1]:
             return Blocks(X, gene_weights=self._weights, n_jobs=self.n_jobs), np.arange(self.shape[1])
-        squares = self._weigh(self._weigh((X.power(2) if sparse.issparse(X) else X**2).sum(axis=0)[:, None]))[:, 0]
+        squares = self._weigh(self._weigh(_gene_sums(X, None)[1][:, None]))[:, 0]
         genes = np.flatnonzero(largest(squares if required is None else np.where(required, np.inf, squares), n_genes))
         weights = None if self._weights is None else self._weights[genes]
         return Blocks(X[:, genes], gene_weights=weights, n_jobs=self.n_jobs), genes

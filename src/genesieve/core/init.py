@@ -99,11 +99,14 @@ def roughly(blocks: Blocks, rank: int, rng: np.random.Generator, near: np.ndarra
     width = rank + ROUGH_DIRECTIONS
     if isinstance(blocks, Rough) or TOO_SMALL * width >= min(blocks.shape):
         return blocks
+    return rough(blocks, _directions(blocks, width, rng, near))
+
+
+def _directions(blocks: Blocks, width: int, rng: np.random.Generator, near: np.ndarray | None) -> np.ndarray:
     some = sample(blocks, rng, n_genes=blocks.shape[1]).blocks
-    directions = near
-    if directions is None:
-        directions = subspace(some, rng.standard_normal((blocks.shape[1], width)))
-    return rough(blocks, subspace(some, directions))
+    if near is None:
+        near = subspace(some, rng.standard_normal((blocks.shape[1], width)))
+    return subspace(some, near)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from genesieve.core.solvers import Factors, orthogonality_error, proximal_step
 from genesieve.kmeans import SparseKMeans
 
 TOLERANCE = 1e-3  # relative change of W plus that of H
-LOOSE_TOLERANCE = 3e-3  # of the NMF that ONMF_l20_rho starts from
+LOOSE = 3.0  # times the tolerance: of the NMF that ONMF_l20_rho starts from
 RIDGE = 1e-4  # on H, in all orthogonal variants
 FIRST_RHO = 0.1
 FIXED_RHO = 1.0
@@ -39,6 +39,10 @@ class Recipe:
     growth: float  # of rho, from stage to stage
     stages: int
     centres: str  # of k-means: "start", the columns of the starting W, or "random" cells
+    # What is known of the synthetic runs only, and assumed of the others:
+    nmf_iterations: int | None = None  # at most, of the NMF that most methods start from
+    nmf_tol: float = TOLERANCE  # of the same
+    norm: float | None = None  # of W in ONMF_lc0; None: the rank
 
 
 SYNTHETIC = Recipe(120, n_entries=360, bound=5.6, max_iter=200, growth=4.0, stages=12, centres="start")
@@ -61,13 +65,13 @@ def random_start(shape: tuple[int, int], rank: int, seed: int) -> Factors:
 # ------------------------------------------------------------------------------------------------ factorisations
 
 
-def nmf(X: Any, start: Factors, *, tol: float = TOLERANCE) -> Factors:
+def nmf(X: Any, start: Factors, *, tol: float = TOLERANCE, max_iter: int | None = None) -> Factors:
     """Extrapolated block steps with Frobenius norms for L, restarted where the objective rises (Xu and Yin, 2013)."""
     size = float(np.sqrt(squared_norm(X)))
     current = Factors(*(factor / np.linalg.norm(factor) * np.sqrt(size) for factor in start))
     point, momentum, objective = current, 1.0, np.inf
     bounds = (1.0, 1.0)
-    for iteration in range(1, NMF_ITERATIONS + 1):
+    for iteration in range(1, (max_iter or NMF_ITERATIONS) + 1):
         gram = gram_of(current.H)
         W = proximal_step(point.W, gram, X.T @ current.H, PLUS, lipschitz=(w_bound := float(np.linalg.norm(gram))))
         gram = gram_of(W)
@@ -138,20 +142,26 @@ class Alternation:
 Method = Callable[[Any, Factors, Recipe], Iterable[Stage]]
 
 
+def _begin(X: Any, start: Factors, recipe: Recipe, *, loose: float = 1.0) -> Factors:
+    return nmf(X, start, tol=loose * recipe.nmf_tol, max_iter=recipe.nmf_iterations)
+
+
 def _nmf(X: Any, start: Factors, recipe: Recipe) -> Iterable[Stage]:
-    return [Stage(0.0, nmf(X, start))]
+    return [Stage(0.0, _begin(X, start, recipe))]
 
 
 def _nmf_l20(X: Any, start: Factors, recipe: Recipe) -> Iterable[Stage]:
-    return Alternation(RowSparse(recipe.n_genes), 21).fixed(X, nmf(X, start), recipe, Overlap())
+    return Alternation(RowSparse(recipe.n_genes), 21).fixed(X, _begin(X, start, recipe), recipe, Overlap())
 
 
 def _nmf_lc0(X: Any, start: Factors, recipe: Recipe) -> Iterable[Stage]:
-    return Alternation(ColumnSparse(recipe.n_genes), 21, norm=1.0).fixed(X, nmf(X, start), recipe, Overlap())
+    return Alternation(ColumnSparse(recipe.n_genes), 21, norm=1.0).fixed(X, _begin(X, start, recipe), recipe, Overlap())
 
 
 def _nmf_l0(X: Any, start: Factors, recipe: Recipe) -> Iterable[Stage]:
-    return Alternation(EntrySparse(recipe.n_entries), 11, norm=1.0).fixed(X, nmf(X, start), recipe, Overlap())
+    return Alternation(EntrySparse(recipe.n_entries), 11, norm=1.0).fixed(
+        X, _begin(X, start, recipe), recipe, Overlap()
+    )
 
 
 def _onmf(X: Any, start: Factors, recipe: Recipe) -> Iterable[Stage]:
@@ -163,17 +173,17 @@ def _onmf_l20(X: Any, start: Factors, recipe: Recipe) -> Iterable[Stage]:
 
 
 def _onmf_l20_rho(X: Any, start: Factors, recipe: Recipe) -> Iterable[Stage]:
-    begun = nmf(X, start, tol=LOOSE_TOLERANCE)
+    begun = _begin(X, start, recipe, loose=LOOSE)
     return Alternation(RowSparse(recipe.n_genes), 6).fixed(X, begun, recipe, Overlap(FIXED_RHO, RIDGE))
 
 
 def _onmf_lc0(X: Any, start: Factors, recipe: Recipe) -> Iterable[Stage]:
-    rank = start.W.shape[1]
-    return Alternation(ColumnSparse(recipe.n_genes), 11, norm=float(rank)).stages(X, nmf(X, start), recipe)
+    norm = float(start.W.shape[1]) if recipe.norm is None else recipe.norm
+    return Alternation(ColumnSparse(recipe.n_genes), 11, norm=norm).stages(X, _begin(X, start, recipe), recipe)
 
 
 def _onmf_l0(X: Any, start: Factors, recipe: Recipe) -> Iterable[Stage]:
-    return Alternation(EntrySparse(recipe.n_entries), 11).stages(X, nmf(X, start), recipe)
+    return Alternation(EntrySparse(recipe.n_entries), 11).stages(X, _begin(X, start, recipe), recipe)
 
 
 # ------------------------------------------------------------------------------------------------ all twelve

@@ -7,6 +7,7 @@ blocks are, in memory, in a file or on a cluster, is the business of a source.
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -76,6 +77,12 @@ class Blocks:
         """The same cells under other gene weights; X is shared, and what is known of it."""
         blocks = Blocks(self._source, gene_weights=gene_weights, n_jobs=self.n_jobs)
         blocks._gene_sums = self._gene_sums
+        return blocks
+
+    def on_one_thread(self) -> Blocks:
+        """The same, for a fit that runs beside others."""
+        blocks = copy(self)
+        blocks.threads = 1
         return blocks
 
     def moments(self) -> Moments:

@@ -77,7 +77,7 @@ def nmf(blocks: Blocks, rank: int, rng: np.random.Generator, *, n_starts: int | 
     seen = roughly(blocks, rank, rng)
     small = sample(seen, rng, n_cells=max(NMF_START_CELLS, rank), n_genes=NMF_START_GENES)
     begun = side_by_side(
-        lambda start: _plain_fit(small.blocks, start, NMF_START_ITERATIONS),
+        lambda start: _plain_fit(small.blocks.on_one_thread(), start, NMF_START_ITERATIONS),
         [random(small.blocks, rank, rng) for _ in range(n_starts or NMF_STARTS)],
         blocks.threads,
     )

@@ -135,14 +135,12 @@ class Model:
         assert isinstance(self.init, str)
         if self.solver != "bcd" or self.init != "nmf" or self.orthogonality in ("exact", 0.0):
             return STARTS[self.init](blocks, self.rank, rng)
-        led = side_by_side(
-            lambda rng: self._lead(blocks, constraint, starts.nmf(blocks, self.rank, rng, n_starts=RANDOM_STARTS_EACH)),
-            rng.spawn(PENALISED_STARTS),
-            blocks.threads,
-        )
+        alone = blocks.on_one_thread()
+        led = side_by_side(lambda rng: self._lead(alone, constraint, rng), rng.spawn(PENALISED_STARTS), blocks.threads)
         return best_of(led).factors
 
-    def _lead(self, blocks: Blocks, constraint: Constraint, start: Factors) -> Result:
+    def _lead(self, blocks: Blocks, constraint: Constraint, rng: np.random.Generator) -> Result:
+        start = starts.nmf(blocks, self.rank, rng, n_starts=RANDOM_STARTS_EACH)
         penalties = [RelativeOverlap(share * float(self.orthogonality)) for share in WEAKER_PENALTIES]
         run = Run(blocks, constraint, penalties[0], starts.SAMPLE_ITERATIONS, starts.SAMPLE_TOLERANCE)
         return continuation(bcd, run, start, penalties, tol=0.0)

@@ -131,6 +131,29 @@ def test_every_method_has_its_printed_values():
         assert tuple(rows) == printed.TABLE3_METHODS
 
 
+def test_table_2_shows_what_other_assumptions_would_give(quick, monkeypatch, labelled_file, tmp_path):
+    """Where there are printed values to hold them against: the file has their name, and enough of their genes."""
+    pollen = labelled_file.rename(tmp_path / "pollen.h5ad")
+    monkeypatch.setitem(study.GENES_KEPT, "pollen", 500)
+    monkeypatch.setattr(table2, "ASSUMED", {"onmf_lc0": [{"norm": 20.0}], "nmf_l20": [{"nmf_iterations": 3}]})
+    out = tmp_path / "out"
+    reproduce("table2", out, data=[pollen], labels=["class"], n_starts=2, n_jobs=1)
+    text = (out / "table2.md").read_text()
+    assert "| ONMF_lc0 | norm = 20 | 81.62 ± 0.32 |" in text
+    assert "| NMF_l20 | nmf_iterations = 3 | 85.87 ± 1.29 |" in text
+    assert len(pd.read_csv(out / "table2.csv")) == 2 * (12 + 12 + 1) + 2 * 2
+
+
+def test_the_assumed_norm_and_length_of_a_published_run_are_those_of_its_recipe():
+    X, start = np.random.default_rng(0).random((30, 40)), published.random_start((30, 40), 3, 0)
+    recipe = replace(published.SYNTHETIC, n_genes=10, stages=1)
+    for norm, expected in ((None, 3.0), (20.0, 20.0)):
+        fit = published.METHODS["onmf_lc0"](X, start, replace(recipe, norm=norm), 0)
+        assert np.linalg.norm(fit.stages[-1].factors.W) == pytest.approx(expected)
+    begun = published.METHODS["nmf"](X, start, replace(recipe, nmf_iterations=3), 0).stages[-1].factors
+    np.testing.assert_array_equal(begun.W, published.nmf(X, start, max_iter=3).W)
+
+
 def test_tables_2_and_3_agree_where_they_overlap():
     at = printed.TABLE3_BUDGETS.index(2000)
     for name, rows in printed.TABLE3.items():

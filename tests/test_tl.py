@@ -557,7 +557,9 @@ def test_pathways_of_pollen_are_those_the_paper_reports(pollen_fit):
         "PROTEASOME",
         "LEUKOCYTE_TRANSENDOTHELIAL_MIGRATION",
     }
-    assert len(reported - terms["dermal"]) <= 1  # the proteasome is at the edge: p of 0.03 to 0.14 at equal objectives
+    # By exact blocks the proteasome is at the edge: p of 0.03 to 0.14 at equal objectives.
+    at_the_edge = set() if pollen_fit.uns["ssnmf"]["params"]["solver"] == "mapalm" else {"PROTEASOME"}
+    assert reported - at_the_edge <= terms["dermal"]
 
 
 def _group_of_program(adata: ad.AnnData) -> tuple[list[str], list[str]]:

@@ -143,7 +143,7 @@ class Blocks:
         if n_genes >= self.shape[1]:
             return Blocks(X, gene_weights=self._weights, n_jobs=self.n_jobs), np.arange(self.shape[1])
         squares = self._weigh(self._weigh(_gene_sums(X, None)[1][:, None]))[:, 0]
-        genes = np.flatnonzero(largest(squares if required is None else np.where(required, np.inf, squares), n_genes))
+        genes = np.flatnonzero(largest(squares, n_genes, required))
         weights = None if self._weights is None else self._weights[genes]
         return Blocks(X[:, genes], gene_weights=weights, n_jobs=self.n_jobs), genes
 

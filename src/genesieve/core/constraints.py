@@ -82,7 +82,7 @@ class RowSparse:
         return W * self._keep(gains)[:, None]
 
     def _keep(self, score: np.ndarray) -> np.ndarray:
-        return largest(score if self.required is None else np.where(self.required, np.inf, score), self.n_genes)
+        return largest(score, self.n_genes, self.required)
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,10 @@ class EntrySparse:
         return projected_descent(self, gram, cross, start)
 
 
-def largest(score: np.ndarray, count: int) -> np.ndarray:
-    """Mask of the ``count`` largest of a vector; among equals the lower index wins."""
+def largest(score: np.ndarray, count: int, required: np.ndarray | None = None) -> np.ndarray:
+    """Mask of the ``count`` largest of a vector, those of a mask ``required`` first; of equals the lower index wins."""
+    if required is not None:
+        score = np.where(required, np.inf, score)
     if count >= score.size:
         return np.ones(score.size, dtype=bool)
     threshold = np.partition(score, score.size - count)[score.size - count] if count else np.inf

@@ -36,7 +36,7 @@ class Rough(Blocks):
     def part(self, cells: np.ndarray, n_genes: int, required: np.ndarray | None = None) -> tuple[Blocks, np.ndarray]:
         scores = self._source.rows(cells)
         squares = np.einsum("ij,ij->i", self.directions @ gram_of(scores), self.directions)
-        genes = np.flatnonzero(largest(squares if required is None else np.where(required, np.inf, squares), n_genes))
+        genes = np.flatnonzero(largest(squares, n_genes, required))
         return Rough(scores, self.directions[genes], float(squares[genes].sum()), n_jobs=self.n_jobs), genes
 
     def worst_cell(self, W: np.ndarray, solved_W: np.ndarray, step: CellStep) -> np.ndarray:

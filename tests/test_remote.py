@@ -338,6 +338,21 @@ def test_what_moves_in_a_pass_does_not_grow_with_the_cells_and_no_block_of_them_
     assert_only_factors_move(client, kind, tmp_path)
 
 
+def test_blocks_in_memory_stay_where_they_are_though_their_worker_is_busy(client):
+    busy, _ = client.scheduler_info()["workers"]
+    data = in_dask(X, 500).persist(workers=[busy])
+    distributed.wait(data)
+    client.run(lambda dask_worker: dask_worker.transfer_outgoing_log.clear())
+    others = [client.submit(time.sleep, 0.2, workers=[busy], pure=False) for _ in range(5)]
+    remote = Remote(data)
+    Blocks(remote).sweep(W, None, STEP)
+    remote.rows(np.array([0, 1, N_CELLS - 1]))  # from two of the blocks
+    sent = [name for name, _ in client.run(parcels)[busy]]
+    assert sent
+    assert not any(data.name in name for name in sent)
+    distributed.wait(others)
+
+
 def test_what_moves_in_a_pass_grows_with_the_workers(small_client, counted, tmp_path):
     assert_only_factors_move(small_client, "h5ad", tmp_path)
 

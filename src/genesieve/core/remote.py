@@ -79,37 +79,39 @@ class Remote:
 
         with dask.config.set(NO_WARNING):
             sent = client.submit(_same, job, pure=False)  # unlike scattered data, it can be had again if it is lost
-        mapped = self._mapped(sent)
-        with self._where_blocks_are(client, mapped.name):
-            tasks = client.persist(mapped if blocks is None else mapped.blocks[blocks])
+        tasks = self._mapped(sent, blocks)
+        with self._where_blocks_are(client, blocks):
+            tasks = client.persist(tasks)
         futures = {future.key: future for future in futures_of(tasks)}
         return [futures[key] for (key,) in tasks.__dask_keys__()]
 
     def _delayed(self, job: Job[T], blocks: np.ndarray | None = None) -> list[Any]:
         from dask import delayed
 
-        mapped = self._mapped(delayed(job, traverse=False, pure=False))
-        return list((mapped if blocks is None else mapped.blocks[blocks]).to_delayed().ravel())
+        return list(self._mapped(delayed(job, traverse=False, pure=False), blocks).to_delayed().ravel())
 
-    def _mapped(self, sent: Any) -> Any:
+    def _mapped(self, sent: Any, blocks: np.ndarray | None) -> Any:
         """One task a block, in which Dask reads it, too. What they share is a value of its own, not a part of each."""
-        return self._X.map_blocks(_do, sent, dtype=object, meta=np.empty((0, 0), dtype=object))
+        mapped = self._X.map_blocks(_do, sent, dtype=object, meta=np.empty((0, 0), dtype=object))
+        return mapped if blocks is None else mapped.blocks[blocks]
 
     @contextmanager
-    def _where_blocks_are(self, client: Any, name: str) -> Iterator[None]:
-        """Send the tasks of this name to the workers that hold their blocks, if they are in memory there.
+    def _where_blocks_are(self, client: Any, blocks: np.ndarray | None) -> Iterator[None]:
+        """Send the task of each block to the workers that hold it, if it is in memory.
 
         Dask by itself weighs how busy a worker is against what there is to move, and would move blocks.
         """
         import dask
         from distributed import futures_of
 
-        own = {future for future in futures_of(self._X) if future.key[0] == self._X.name}
-        if not own:
+        keys = [key for (key,) in self._X.__dask_keys__()]
+        if {future.key for future in futures_of(self._X)}.isdisjoint(keys):
             yield
             return
-        holders = {(name, *key[1:]): workers for key, workers in client.who_has(own).items()}
-        with dask.annotate(workers=partial(_of_task, holders), allow_other_workers=True):
+        holders = client.who_has(self._X)
+        wanted = keys if blocks is None else [keys[block] for block in blocks]
+        places = {number: holders.get(key, ()) for number, key in enumerate(wanted)}
+        with dask.annotate(workers=partial(_place_of, places), allow_other_workers=True):
             yield
 
     def _compute(self, parts: list[Any]) -> Any:
@@ -179,8 +181,9 @@ def _cancelled_on_error(client: Any, tasks: list[Any]) -> Iterator[WeakSet[Any]]
         raise
 
 
-def _of_task(holders: dict[Any, tuple[str, ...]], key: Any) -> list[str]:
-    return list(holders.get(key, ()))
+def _place_of(places: dict[int, tuple[str, ...]], key: Any) -> list[str]:
+    """Where the task of this key goes, by its number: Dask may change its name."""
+    return list(places.get(key[1], ())) if isinstance(key, tuple) else []
 
 
 def _do(block: Any, job: Job[T], block_id: tuple[int, ...]) -> T:

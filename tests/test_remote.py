@@ -242,6 +242,11 @@ def test_blas_has_one_thread_under_dasks_own():
         assert blas_threads() == 2
 
 
+def test_graph_labels_are_those_from_memory(client):
+    options = {"labels": "leiden", "tol": 1e-4}
+    assert_same_fit(fit(in_dask(X, 500).persist(), **options), fit(X, **options))
+
+
 # ------------------------------------------------------------------------------------------------ what moves
 
 WIDE, CHUNK, FEW_BLOCKS, PASSES = 1500, 100, 6, 2

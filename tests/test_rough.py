@@ -7,6 +7,7 @@ from scipy import sparse
 import genesieve as gs
 from genesieve.core import init
 from genesieve.core.blocks import Blocks
+from genesieve.core.model import leading_scores
 from genesieve.core.objective import Overlap, gram_of
 from genesieve.core.rough import Rough, products, rough, subspace
 
@@ -43,6 +44,16 @@ def test_through_all_directions_x_is_seen_as_it_is():
     for ours, theirs in zip(seen.sweep(W, None, STEP), Blocks(X).sweep(W, None, STEP), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-8)
     np.testing.assert_allclose(seen.worst_cell(W, W, STEP), Blocks(X).worst_cell(W, W, STEP), atol=1e-8)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+def test_leading_scores_are_those_of_a_singular_value_decomposition_of_the_genes_alone(weights):
+    genes = np.arange(GENES) % 3 > 0
+    scores = leading_scores(Blocks(X, gene_weights=weights), genes, 4, np.random.default_rng(0))
+    dense = (X.toarray() * (1.0 if weights is None else weights))[:, genes]
+    left, scale, _ = np.linalg.svd(dense, full_matrices=False)
+    np.testing.assert_allclose(np.abs(scores), np.abs(left * scale)[:, :4], atol=1e-2 * scale[0])
+    np.testing.assert_allclose(np.linalg.norm(scores, axis=0), scale[:4], rtol=1e-3)
 
 
 def test_a_part_is_that_of_the_matrix_it_stands_for():

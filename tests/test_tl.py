@@ -182,7 +182,8 @@ def test_options_by_gene_go_by_the_genes_of_the_object():
 
 @pytest.mark.parametrize("rule", ["argmax", "kmeans", "leiden"])
 def test_labels_come_with_a_confidence_and_project_alike(rule):
-    adata = fitted(labels=rule)
+    adata = make()
+    tl.ssnmf(adata, 4, 120, labels=rule)
     assert adata.obs["ssnmf_confidence"].between(0, 1).all()
     again = make()
     tl.project(again, adata)

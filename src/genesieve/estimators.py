@@ -19,12 +19,12 @@ from genesieve._checks import check_array, check_non_negative, check_two_dimensi
 from genesieve._parameters import check_parameters, describe_fit, read_memory, read_required, read_start
 from genesieve._random import as_generator
 from genesieve.core.blocks import Blocks
-from genesieve.core.model import Model, score_cells
+from genesieve.core.model import Model, leading_scores, score_cells
 from genesieve.core.objective import gram_of
 from genesieve.core.solvers import Callback, Result, best_of
 from genesieve.core.streamed import as_source, streamed
 from genesieve.core.weights import variation_weights
-from genesieve.labels import label_cells
+from genesieve.labels import label_cells, n_scores
 
 STORAGE = ("csr", "csc")
 DTYPES = [np.float64, np.float32]
@@ -279,7 +279,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         rng = as_generator(self.random_state)
         best = self._fit_starts(blocks, rng.spawn(self.n_restarts))
         H = self._publish(best, _usages(blocks, best), blocks.plain_norm)
-        self._label(H, seed=int(rng.integers(2**31)))
+        self._label(blocks, H, seed=int(rng.integers(2**31)))
         return H
 
     def _fit_starts(self, blocks: Blocks, starts: list[np.random.Generator]) -> Result:
@@ -356,10 +356,16 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._warn(result.stopped)
         return H
 
-    def _label(self, H: np.ndarray, seed: int) -> None:
-        seen = self.components_ if self.gene_weights_ is None else self.components_ * self.gene_weights_
+    def _label(self, blocks: Blocks, H: np.ndarray, seed: int) -> None:
+        width, rng = n_scores(self.labels, *H.shape), np.random.default_rng(seed)
         self.labels_, self.confidence_, self.cluster_centers_ = label_cells(
-            H, self.labels, n_clusters=self.n_clusters, resolution=self.resolution, programs=seen, seed=seed
+            H,
+            self.labels,
+            n_clusters=self.n_clusters,
+            resolution=self.resolution,
+            programs=self.components_ if self.gene_weights_ is None else self.components_ * self.gene_weights_,
+            scores=leading_scores(blocks, self.get_support(), width, rng) if width else None,
+            seed=seed,
         )
 
     def _warn(self, stopped: bool) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from genesieve.core.blocks import Blocks
 from genesieve.core.constraints import NonNegative
 from genesieve.core.objective import Overlap, gram_of
-from genesieve.core.rough import Rough, products, rough, subspace
+from genesieve.core.rough import Rough, rough, subspace, svd
 from genesieve.core.solvers import Factors, Result, Run, bcd, best_of
 from genesieve.core.sources import side_by_side
 
@@ -38,9 +38,6 @@ NMF_START_ITERATIONS = 12
 NMF_START_CELLS, NMF_START_GENES = 1000, 1500
 # Iterations on the cells as they are, after those on a rough X.
 NMF_LAST_ITERATIONS = 10
-# Extra directions and rounds of the subspace iteration behind nndsvd.
-SVD_OVERSAMPLING = 10
-SVD_ROUNDS = 6
 
 
 def random(blocks: Blocks, rank: int, rng: np.random.Generator) -> Factors:
@@ -54,7 +51,7 @@ def random(blocks: Blocks, rank: int, rng: np.random.Generator) -> Factors:
 
 def nndsvd(blocks: Blocks, rank: int, rng: np.random.Generator) -> Factors:
     """The larger signed part of each singular pair (Boutsidis and Gallopoulos, 2008)."""
-    U, scale, V = _svd(blocks, rank, rng)
+    U, scale, V = svd(blocks, rank, rng)
     H, W = np.zeros(U.shape), np.zeros(V.shape)
     for a in range(U.shape[1]):
         pairs = [(np.maximum(sign * U[:, a], 0), np.maximum(sign * V[:, a], 0)) for sign in (1, -1)]
@@ -175,20 +172,6 @@ def balanced(factors: Factors, gram: np.ndarray) -> Factors:
     ratio = np.sqrt(np.divide(w_norms, h_norms, out=np.ones_like(h_norms), where=alive))
     ratio[~alive] = 1.0
     return Factors(None if H is None else H * ratio, W / ratio)
-
-
-def _svd(blocks: Blocks, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Leading singular triplets by subspace iteration: each sweep with H = X W gives X^T X W."""
-    width = min(rank + SVD_OVERSAMPLING, *blocks.shape)
-    basis = np.linalg.qr(rng.standard_normal((blocks.shape[1], width)))[0]  # (genes, width)
-    for _ in range(SVD_ROUNDS):
-        basis = subspace(blocks, basis)
-    sweep = blocks.sweep(basis, None, products)
-    squares, rotation = np.linalg.eigh(sweep.gram)
-    squares, rotation = squares[::-1][:rank], rotation[:, ::-1][:, :rank]
-    scale = np.sqrt(np.maximum(squares, 0.0))
-    left = (blocks.usages(basis, products) if sweep.H is None else sweep.H) @ rotation
-    return np.divide(left, scale, out=np.zeros_like(left), where=scale > 0), scale, basis @ rotation
 
 
 def _cast(blocks: Blocks, H: np.ndarray, W: np.ndarray) -> Factors:

@@ -13,7 +13,7 @@ from genesieve.core import init as starts
 from genesieve.core.blocks import Blocks
 from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
 from genesieve.core.objective import Orthogonal, Overlap, Penalty, RelativeOverlap, gram_of
-from genesieve.core.rough import Rough
+from genesieve.core.rough import Rough, products, svd
 from genesieve.core.solvers import (
     Callback,
     Factors,
@@ -98,12 +98,12 @@ class Model:
 
     def _fit_in_stages(self, run: Run, rng: np.random.Generator) -> Result:
         """Place the programs on few cells, settle them on many, both seen roughly, and finish on X as it is."""
-        placed = self._place(run, rng) if self.init == "nmf" and starts.is_large(run.blocks) else None
         many = starts.many_cells(run.blocks, rng)
-        if placed is None:
+        if self.init != "nmf" or not starts.is_large(many):
             seen = starts.roughly(many, self.rank, rng)
             solve, start = self._solve, self._start(seen, run.constraint, rng)
         else:
+            placed = self._place(many, run.penalty, rng)
             seen = starts.roughly(many, self.rank, rng, near=placed.directions)
             solve, start = bcd, starts.without_usages(placed.W)
             run.penalty = placed.penalty
@@ -116,13 +116,13 @@ class Model:
         run.passes += 1  # that was seen roughly, but all of it
         return bcd(run, settled.factors)
 
-    def _place(self, run: Run, rng: np.random.Generator) -> Placed:
-        """Fit few cells, on the genes that count most in them."""
+    def _place(self, many: Blocks, penalty: Penalty, rng: np.random.Generator) -> Placed:
+        """Fit few of the cells, on the genes that count most in them."""
         genes = max(starts.SAMPLE_GENES, self.n_genes or 0, self.rank)
-        few = starts.sample(run.blocks, rng, n_genes=genes, required=self.required)
+        few = starts.sample(many, rng, n_genes=genes, required=self.required)
         seen = starts.roughly(few.blocks, self.rank, rng)
         constraint = self._constraint(few.genes)
-        early = self._early_run(seen, constraint, run.penalty, starts.SAMPLE_TOLERANCE)
+        early = self._early_run(seen, constraint, penalty, starts.SAMPLE_TOLERANCE)
         fitted = self._solve(early, self._start(seen, constraint, rng))
         directions = few.embed(seen.directions) if isinstance(seen, Rough) else None
         return Placed(few.embed(fitted.factors.W), fitted.penalty, directions)
@@ -200,3 +200,11 @@ def score_cells(
         W, gene_weights = W * gene_weights[:, None], gene_weights[columns]
     blocks = Blocks(as_source(X, n_jobs=n_jobs), gene_weights=gene_weights, n_jobs=n_jobs)
     return blocks.usages(W[columns], penalty.cell_step(gram_of(W))) * scale.astype(blocks.dtype)
+
+
+def leading_scores(blocks: Blocks, genes: np.ndarray, n_directions: int, rng: np.random.Generator) -> np.ndarray:
+    """Cells (cells, directions) along the leading singular directions of some genes (a mask), the strongest first."""
+    many = starts.sample(blocks, rng, n_cells=starts.WHOLE_CELLS, n_genes=int(genes.sum()), required=genes)
+    with single_threaded_blas():
+        directions = svd(many.blocks, n_directions, rng)[2]
+    return blocks.usages(many.embed(directions), products)

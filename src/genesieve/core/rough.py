@@ -13,6 +13,10 @@ from genesieve.core.blocks import Blocks, Sweep
 from genesieve.core.constraints import largest
 from genesieve.core.objective import CellStep, gram_of
 
+# Extra directions and rounds of the subspace iteration behind a truncated SVD.
+SVD_OVERSAMPLING = 10
+SVD_ROUNDS = 6
+
 
 class Rough(Blocks):
     """``scores`` (cells, width) times the orthonormal ``directions`` (genes, width), transposed.
@@ -52,6 +56,20 @@ def rough(blocks: Blocks, directions: np.ndarray) -> Rough:
 def subspace(blocks: Blocks, directions: np.ndarray) -> np.ndarray:
     """One step of subspace iteration: an orthonormal basis of ``X^T X`` times the directions (genes, width)."""
     return np.linalg.qr(blocks.sweep(directions, None, products).cross)[0]
+
+
+def svd(blocks: Blocks, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Leading singular triplets by subspace iteration: each sweep with H = X W gives X^T X W."""
+    width = min(rank + SVD_OVERSAMPLING, *blocks.shape)
+    basis = np.linalg.qr(rng.standard_normal((blocks.shape[1], width)))[0]  # (genes, width)
+    for _ in range(SVD_ROUNDS):
+        basis = subspace(blocks, basis)
+    sweep = blocks.sweep(basis, None, products)
+    squares, rotation = np.linalg.eigh(sweep.gram)
+    squares, rotation = squares[::-1][:rank], rotation[:, ::-1][:, :rank]
+    scale = np.sqrt(np.maximum(squares, 0.0))
+    left = (blocks.usages(basis, products) if sweep.H is None else sweep.H) @ rotation
+    return np.divide(left, scale, out=np.zeros_like(left), where=scale > 0), scale, basis @ rotation
 
 
 def products(H: np.ndarray, cross: np.ndarray) -> np.ndarray:

@@ -125,7 +125,8 @@ class InFile(_OnThreads):
         self._spans = block_spans(stored.shape, stored.size)
         self._threads = min(available_threads(n_jobs), len(self._spans))
         values = PIECE_VALUES if piece_bytes is None else piece_bytes / stored.value_bytes
-        self._pieces = pieces(stored, self._spans, min(values, MOST_PIECE_VALUES))
+        self._piece_values = min(values, MOST_PIECE_VALUES)
+        self._pieces = pieces(stored, self._spans, self._piece_values)
         self.shape: tuple[int, int] = self._transform.shape(stored.shape)
         self.dtype: np.dtype[Any] = floating(stored.dtype)
 
@@ -149,7 +150,7 @@ class InFile(_OnThreads):
                 block.cancel()
 
     def rows(self, cells: np.ndarray) -> Any:
-        parts = [self._pick(run) for run in runs_of(self._stored, cells)]
+        parts = [self._pick(run) for run in runs_of(self._stored, cells, self._piece_values)]
         return as_values(stacked(parts), self._transform, self.dtype)
 
     def _pick(self, cells: list[int]) -> Any:
@@ -238,12 +239,12 @@ def pieces(stored: Rows, spans: list[slice], most: float) -> list[list[slice]]:
     return runs
 
 
-def runs_of(stored: Rows, cells: np.ndarray) -> list[list[int]]:
-    """Cells that are read at once: near each other, and within the size of a block."""
+def runs_of(stored: Rows, cells: np.ndarray, most: float) -> list[list[int]]:
+    """Cells that are read at once: near each other, and ``most`` values with what lies between them."""
     runs = [cells[:1].tolist()]
     for cell in cells[1:].tolist():
         gap, span = (stored.count(slice(start, cell)) for start in (runs[-1][-1] + 1, runs[-1][0]))
-        if gap > max(GAP_VALUES, stored.unit) or span > max(BLOCK_VALUES, stored.unit):
+        if gap > max(GAP_VALUES, stored.unit) or span > max(most, stored.unit):
             runs.append([])
         runs[-1].append(cell)
     return runs

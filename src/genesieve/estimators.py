@@ -68,8 +68,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_restarts
         Fits from different starts, of which the one with the lowest objective is kept.
     labels
-        How cells are labelled: ``"argmax"``, by their most used program; ``"kmeans"`` or ``"leiden"``, by clusters of
-        their usages, the latter on a graph of neighbours.
+        How cells are labelled: ``"argmax"``, by their most used program; ``"kmeans"``, by clusters of their usages;
+        ``"leiden"``, by clusters on a graph of neighbours in usages and in the selected genes.
     n_clusters
         Clusters of ``"kmeans"`` and ``"leiden"``; ``None``: as many as programs.
     resolution

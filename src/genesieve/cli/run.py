@@ -67,7 +67,7 @@ def run(
         str | None,
         typer.Option(
             metavar="argmax|kmeans|leiden",
-            help="Label cells by their largest program, or by clusters of usages.",
+            help="Label cells by their largest program, or by clusters.",
             rich_help_panel=FITTING,
         ),
     ] = None,

@@ -91,6 +91,12 @@ def test_what_usages_show_dimly_and_scores_clearly_is_found():
     assert nmi(known, label_cells(H, "leiden", n_clusters=3).labels) < 0.9
 
 
+def test_ties_do_not_cost_clusters():
+    H = np.zeros((40, 3))
+    H[:17] = np.eye(3)[np.arange(17) % 3]  # the others use nothing
+    assert len(np.unique(label_cells(H, "leiden").labels)) == 3
+
+
 def test_only_a_graph_of_not_too_many_cells_looks_at_scores():
     assert n_scores("leiden", 50_000, 5) == 20
     assert n_scores("leiden", 50_001, 5) == n_scores("argmax", 100, 5) == n_scores("kmeans", 100, 5) == 0

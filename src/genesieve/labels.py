@@ -255,7 +255,7 @@ class _Clusters:
 
 def _join_alike(U: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
     """Join clusters by the mean cosine between them until ``n_clusters`` are left: rough, but quick for many."""
-    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.cluster.hierarchy import cut_tree, linkage
     from scipy.spatial.distance import squareform
 
     if labels.max() + 1 <= n_clusters:
@@ -263,7 +263,7 @@ def _join_alike(U: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarra
     C = directions(_centers(U, labels))
     distances = np.maximum(1.0 - C @ C.T, 0.0)
     tree = linkage(squareform(distances, checks=False), "average")
-    return fcluster(tree, n_clusters, "maxclust")[labels] - 1
+    return cut_tree(tree, n_clusters)[labels, 0]
 
 
 def _centers(U: np.ndarray, labels: np.ndarray) -> np.ndarray:

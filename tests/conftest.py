@@ -2,30 +2,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
 from genesieve.core.solvers import Factors
-from genesieve.experiments.printed import NAMES
-
-SHARED = Path(__file__).resolve().parents[2] / "shared"
-# The methods, as the reference material spells them.
-REFERENCE_NAMES = {method: name.replace("_lc0", "_CL0").replace("_l", "_L") for method, name in NAMES.items()}
+from material import shared_file
 
 # Compiling a kernel on first use would trip hypothesis's deadline.
 settings.register_profile("genesieve", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("genesieve")
-
-
-def shared_file(*parts: str) -> Path:
-    """A file of the reference material that stands beside the project, or a skip."""
-    path = SHARED.joinpath(*parts)
-    if not path.exists():
-        pytest.skip(f"reference material is not beside the project: {'/'.join(parts)}")
-    return path
 
 
 @dataclass(frozen=True)

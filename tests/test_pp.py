@@ -8,9 +8,9 @@ import pytest
 import scanpy as sc
 from scipy import sparse
 
-from conftest import shared_file
 from genesieve import pp
 from genesieve._anndata import kind_of_values
+from material import shared_file
 
 pytestmark = [
     pytest.mark.filterwarnings("error"),

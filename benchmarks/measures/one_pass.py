@@ -26,9 +26,9 @@ def missing() -> None:
 
 def take(quick: bool, threads: int) -> dict[str, Any]:
     """Median seconds of a pass and of its products, and of the ratio of neighbours."""
-    from genesieve.core.blocks import Blocks
+    from genesieve.core.cells.blocks import Blocks
+    from genesieve.core.cells.sources import InMemory
     from genesieve.core.objective import Overlap, gram_of
-    from genesieve.core.sources import InMemory
 
     data = (QUICK_DATA if quick else DATA)[DATA_SET]
     X = data.load()

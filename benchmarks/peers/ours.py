@@ -47,8 +47,8 @@ def fit(X: Any, task: Task, *, run: str, seed: int = 0, start_seconds: float = 0
 
 def from_nmf_start(X: Any, task: Task, *, solver: str, max_iter: int) -> Iterator[Point]:
     """A long fit with a gene budget from the NMF start of seed 0, the same for every solver."""
-    from genesieve.core.blocks import Blocks
-    from genesieve.core.init import nmf
+    from genesieve.core.cells.blocks import Blocks
+    from genesieve.core.starts import nmf
 
     with Meter() as meter:
         start = nmf(Blocks(X, n_jobs=task.threads), task.rank, np.random.default_rng(0))

@@ -55,7 +55,7 @@ def sparse_kmeans(cells: Cells, n_clusters: int, seed: int) -> Pick:
     on where the weights are zero.
     """
     import genesieve as gs
-    from genesieve.kmeans import dispersion
+    from genesieve.estimators.sparse_kmeans import dispersion
 
     model = gs.SparseKMeans(n_clusters, penalty="l1", random_state=seed).fit(cells.X)
     order = np.argsort(-dispersion(cells.X, model.labels_), kind="stable")

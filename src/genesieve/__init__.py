@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from genesieve import datasets, io, metrics, pl, pp, tl
     from genesieve._report import report
-    from genesieve.estimators import SSNMF
-    from genesieve.kmeans import SparseKMeans
-    from genesieve.methods import METHODS
+    from genesieve.estimators.methods import METHODS
+    from genesieve.estimators.sparse_kmeans import SparseKMeans
+    from genesieve.estimators.ssnmf import SSNMF
 
 __version__ = _version("genesieve")
 __all__ = ["METHODS", "SSNMF", "SparseKMeans", "__version__", "datasets", "io", "metrics", "pl", "pp", "report", "tl"]
 
 # Where each public name lives. They load when first used, so that `import genesieve` costs next to nothing.
 _HOMES = {
-    "METHODS": ("genesieve.methods", "METHODS"),
-    "SSNMF": ("genesieve.estimators", "SSNMF"),
-    "SparseKMeans": ("genesieve.kmeans", "SparseKMeans"),
+    "METHODS": ("genesieve.estimators.methods", "METHODS"),
+    "SSNMF": ("genesieve.estimators.ssnmf", "SSNMF"),
+    "SparseKMeans": ("genesieve.estimators.sparse_kmeans", "SparseKMeans"),
     "datasets": ("genesieve.datasets", None),
     "io": ("genesieve.io", None),
     "metrics": ("genesieve.metrics", None),

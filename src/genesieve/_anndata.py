@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from genesieve._keys import KEPT, PREPARE, Keys
-from genesieve.core.streamed import Streamed, streamed
-from genesieve.core.transform import Transform
+from genesieve._slots.keys import KEPT, PREPARE, Keys
+from genesieve.core.cells.streamed import Streamed, streamed
+from genesieve.core.cells.transform import Transform
 
 if TYPE_CHECKING:
     from anndata import AnnData

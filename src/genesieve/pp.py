@@ -12,10 +12,10 @@ from scipy import sparse
 
 from genesieve._anndata import LOG_BASES, kind_of_values, own, read_values
 from genesieve._checks import check_choice, check_integer, check_number
-from genesieve._keys import KEPT, PREPARE
-from genesieve.core.blocks import Blocks, Survey
-from genesieve.core.streamed import Streamed, as_source
-from genesieve.core.transform import Transform
+from genesieve._slots.keys import KEPT, PREPARE
+from genesieve.core.cells.blocks import Blocks, Survey
+from genesieve.core.cells.streamed import Streamed, as_source
+from genesieve.core.cells.transform import Transform
 
 if TYPE_CHECKING:
     from anndata import AnnData

@@ -10,7 +10,7 @@ import pandas as pd
 
 from genesieve._report.source import UNSURE, Grouping, Source
 from genesieve._report.words import count, counted, p_value, percent
-from genesieve.interpret import marker_scores, specificity, z_scores
+from genesieve.interpret.genes import marker_scores, specificity, z_scores
 from genesieve.metrics import nmi
 
 LEADING_GENES = 10  # named on a program's card

@@ -16,9 +16,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from genesieve import pl
-from genesieve._keys import Keys
 from genesieve._report.layout import Layout
 from genesieve._report.source import Grouping, Source
+from genesieve._slots.keys import Keys
 from genesieve.pl._parts import legend_below, legend_rows
 from genesieve.pl._style import PAGE, QUIET, SMALL
 

@@ -22,7 +22,7 @@ from genesieve._report.figures import course, still_pictures
 from genesieve._report.layout import choose_cells, place_cells
 from genesieve._report.payload import make_payload
 from genesieve._report.source import UNSURE, Source, read_source
-from genesieve.tl._record import PARAMETERS
+from genesieve._slots.record import PARAMETERS
 
 if TYPE_CHECKING:
     from anndata import AnnData

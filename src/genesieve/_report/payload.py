@@ -13,7 +13,7 @@ from matplotlib.colors import to_hex
 
 from genesieve._report.layout import Layout
 from genesieve._report.source import Grouping, Source
-from genesieve.interpret import specificity, z_scores
+from genesieve.interpret.genes import specificity, z_scores
 from genesieve.pl._style import SEQUENTIAL
 
 MISSING = 65535  # a place or a group that a cell does not have

@@ -11,10 +11,10 @@ import pandas as pd
 from matplotlib.colors import is_color_like, to_hex
 
 from genesieve._anndata import check_unique_genes, fit_of, listing, without_stream
-from genesieve._keys import Keys
-from genesieve.interpret import bicluster_genes, selected_genes
-from genesieve.labels import margin
-from genesieve.pl._slots import Programs, column_colors, read_programs
+from genesieve._slots.keys import Keys
+from genesieve._slots.read import Programs, column_colors, read_programs
+from genesieve.interpret.genes import bicluster_genes, selected_genes
+from genesieve.interpret.labels import margin
 from genesieve.pl._style import OKABE_ITO, TOL_MUTED, distinct_colors
 
 if TYPE_CHECKING:

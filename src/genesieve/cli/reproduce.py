@@ -12,7 +12,7 @@ import typer
 from genesieve.cli._screen import if_stopped, say
 
 if TYPE_CHECKING:
-    from genesieve.experiments.harness import Task
+    from genesieve.paper.harness import Task
 
 WHAT = "all|fig1|fig2|fig3|fig4|fig5|fig6|table2|table3"
 
@@ -39,7 +39,7 @@ def reproduce(
 ) -> None:
     """Run the paper's tables and figures again, printed values beside ours."""
     if_stopped("what is done is kept, the same command goes on from there")
-    from genesieve.experiments import main
+    from genesieve.paper import main
 
     with _bar() as progress:
         main.reproduce(

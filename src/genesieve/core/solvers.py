@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from genesieve.core.blocks import Blocks, Sweep
+from genesieve.core.cells.blocks import Blocks, Sweep
 from genesieve.core.constraints import Constraint, NonNegative, spectral_norm
 from genesieve.core.objective import CellStep, Penalty, gradient, gram_of, half_squared_residual
 

@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 
 from genesieve._checks import check_integer
+from genesieve._slots.read import Programs, column_colors, read_annotation
 from genesieve.pl._parts import GAP, LEGEND_ROW, MOST_IN_LEGEND, STRIP, describe, legend_below, legend_rows, strip, thin
-from genesieve.pl._slots import Programs, column_colors, read_annotation
 from genesieve.pl._style import PAGE, TOL_MUTED, label
 
 if TYPE_CHECKING:

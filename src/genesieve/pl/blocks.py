@@ -11,10 +11,10 @@ from matplotlib.patches import Rectangle
 
 from genesieve._anndata import fit_of, read_part
 from genesieve._checks import check_choice, check_integer
-from genesieve._keys import Keys
+from genesieve._slots.keys import Keys
+from genesieve._slots.read import gene_positions, pick_programs, read_programs, read_table, read_weights
 from genesieve.pl._cells import MOST_CELLS, annotate_cells, order_cells, read_annotations
 from genesieve.pl._parts import GAP, describe, heat_map, mark, strip, thin
-from genesieve.pl._slots import gene_positions, pick_programs, read_programs, read_table, read_weights
 from genesieve.pl._style import FRAME, PAGE, SEQUENTIAL, axes_or_new, label, say_nothing_to_show, shorten, text_width
 from genesieve.pl.heatmaps import MOST_GENES, name_genes, relative_to
 

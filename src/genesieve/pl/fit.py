@@ -10,9 +10,9 @@ from matplotlib.ticker import MaxNLocator
 
 from genesieve._anndata import fit_of
 from genesieve._checks import check_choice, check_integer
-from genesieve._keys import Keys
+from genesieve._slots.keys import Keys
+from genesieve._slots.read import read_programs, read_slot
 from genesieve.pl._parts import describe, thin
-from genesieve.pl._slots import read_programs, read_slot
 from genesieve.pl._style import COLUMN, FRAME, LOUD, OKABE_ITO, QUIET, SMALL, axes_or_new, label, open_frame
 
 if TYPE_CHECKING:

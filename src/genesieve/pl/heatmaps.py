@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from genesieve._checks import check_choice, check_integer
-from genesieve._keys import Keys
+from genesieve._slots.keys import Keys
+from genesieve._slots.read import Programs, read_programs, read_slot, read_weights
 from genesieve.pl._cells import MOST_CELLS, annotate_cells, order_cells, read_annotations
 from genesieve.pl._parts import describe, heat_map, how_many_fit, mark, strip, thin
-from genesieve.pl._slots import Programs, read_programs, read_slot, read_weights
 from genesieve.pl._style import PAGE, SEQUENTIAL, SMALL, axes_or_new, label, say_nothing_to_show, shorten
 
 if TYPE_CHECKING:

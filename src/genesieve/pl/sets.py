@@ -13,9 +13,9 @@ from matplotlib.patches import Circle
 from matplotlib.ticker import MaxNLocator
 
 from genesieve._checks import check_choice, check_integer
-from genesieve._keys import Keys
+from genesieve._slots.keys import Keys
+from genesieve._slots.read import Programs, pick_programs, read_programs, read_table
 from genesieve.pl._parts import beside
-from genesieve.pl._slots import Programs, pick_programs, read_programs, read_table
 from genesieve.pl._style import (
     COLUMN,
     FRAME,

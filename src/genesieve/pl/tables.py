@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from genesieve._checks import check_choice, check_integer, check_number
-from genesieve._keys import Keys
+from genesieve._slots.keys import Keys
+from genesieve._slots.read import pick_programs, read_programs, read_table
 from genesieve.pl._parts import GAP, color_bar, edge
-from genesieve.pl._slots import pick_programs, read_programs, read_table
 from genesieve.pl._style import (
     COLUMN,
     FRAME,

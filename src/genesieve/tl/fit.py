@@ -20,10 +20,10 @@ from genesieve._anndata import (
     select_genes,
     table_of,
 )
-from genesieve._parameters import WEIGHTINGS
-from genesieve.estimators import SSNMF
-from genesieve.interpret import DUPLICATE_COSINE, near_duplicates
-from genesieve.tl._record import write_fit
+from genesieve._slots.record import write_fit
+from genesieve.estimators._parameters import WEIGHTINGS
+from genesieve.estimators.ssnmf import SSNMF
+from genesieve.interpret.programs import DUPLICATE_COSINE, near_duplicates
 
 if TYPE_CHECKING:
     from anndata import AnnData

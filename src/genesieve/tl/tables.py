@@ -11,18 +11,11 @@ import pandas as pd
 
 from genesieve._anndata import check_unique_genes, gene_gram_of, own, usages_of
 from genesieve._checks import check_choice, check_integer, check_number
-from genesieve._keys import Keys
-from genesieve.genesets import MAX_SIZE, MIN_SIZE, Enrichment, GeneSets, over_representation, read_gene_sets
-from genesieve.interpret import (
-    OUTLIER_RATIO,
-    OUTLIER_SEPARATION,
-    Z_THRESHOLD,
-    bicluster_genes,
-    find_outliers,
-    specificity,
-    z_scores,
-)
-from genesieve.tl._record import read_fit
+from genesieve._slots.keys import Keys
+from genesieve._slots.record import read_fit
+from genesieve.interpret.genes import Z_THRESHOLD, bicluster_genes, specificity, z_scores
+from genesieve.interpret.genesets import MAX_SIZE, MIN_SIZE, Enrichment, GeneSets, over_representation, read_gene_sets
+from genesieve.interpret.outliers import OUTLIER_RATIO, OUTLIER_SEPARATION, find_outliers
 
 if TYPE_CHECKING:
     from anndata import AnnData

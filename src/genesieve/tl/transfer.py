@@ -12,13 +12,14 @@ import pandas as pd
 
 from genesieve._anndata import check_unique_genes, find_genes, kind_of_values, listing, own, read_values, select_genes
 from genesieve._checks import check_choice, check_integer
-from genesieve._keys import Keys
-from genesieve.core.model import score_cells
+from genesieve._slots.keys import Keys
+from genesieve._slots.record import Fit, read_fit, write_usages
 from genesieve.core.objective import gram_of
-from genesieve.interpret import choose_panel, gene_model, selected_genes, specificity
-from genesieve.labels import label_cells, nearest
+from genesieve.core.schedule import score_cells
+from genesieve.interpret.genes import selected_genes, specificity
+from genesieve.interpret.labels import label_cells, nearest
+from genesieve.interpret.panels import choose_panel, gene_model
 from genesieve.metrics import nmi
-from genesieve.tl._record import Fit, read_fit, write_usages
 from genesieve.tl.fit import given_genes
 
 if TYPE_CHECKING:

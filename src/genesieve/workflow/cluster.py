@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from genesieve.core.sources import PIECE_VALUES
-from genesieve.core.streamed import streamed
+from genesieve.core.cells.sources import PIECE_VALUES
+from genesieve.core.cells.streamed import streamed
 from genesieve.io import RequestError, open_in_file
 
 if TYPE_CHECKING:

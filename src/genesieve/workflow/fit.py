@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from genesieve import tl
-from genesieve._keys import PREPARE, Keys
-from genesieve.estimators import SSNMF
+from genesieve._slots.keys import PREPARE, Keys
+from genesieve.estimators.ssnmf import SSNMF
 from genesieve.io import FileError
 from genesieve.workflow.cluster import connected
 from genesieve.workflow.folder import read_record, staged, write_record

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from genesieve._keys import PREPARE, Keys
+from genesieve._slots.keys import PREPARE, Keys
 from genesieve.io import FileError
 
 if TYPE_CHECKING:

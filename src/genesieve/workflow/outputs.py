@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from genesieve._anndata import without_stream
-from genesieve._keys import Keys
-from genesieve.interpret import marker_scores, specificity, z_scores
+from genesieve._slots.keys import Keys
+from genesieve.interpret.genes import marker_scores, specificity, z_scores
 from genesieve.workflow.model import save_model
 
 if TYPE_CHECKING:

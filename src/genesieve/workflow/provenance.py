@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 from scipy import sparse
 
-from genesieve.core.streamed import Streamed
+from genesieve.core.cells.streamed import Streamed
 
 if TYPE_CHECKING:
     from anndata import AnnData

@@ -83,7 +83,7 @@ class Resources:
 
 def _of_method(name: str | None) -> dict[str, Any]:
     """Keywords of a factorisation of the paper."""
-    from genesieve.methods import METHODS, Factorisation
+    from genesieve.estimators.methods import METHODS, Factorisation
 
     if name is None:
         return {}

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from genesieve import datasets, pp, tl
 from genesieve._anndata import listing, stored_values
 from genesieve._checks import check_choice
-from genesieve._keys import PREPARE, Keys
-from genesieve._parameters import check_parameters, read_memory
-from genesieve.core.streamed import streamed
-from genesieve.estimators import SSNMF
-from genesieve.genesets import read_gene_sets
+from genesieve._slots.keys import PREPARE, Keys
+from genesieve.core.cells.streamed import streamed
+from genesieve.estimators._parameters import check_parameters, read_memory
+from genesieve.estimators.ssnmf import SSNMF
+from genesieve.interpret.genesets import read_gene_sets
+from genesieve.interpret.labels import RULES
 from genesieve.io import FileError, RequestError, open_in_file, read, size_in_memory
-from genesieve.labels import RULES
 from genesieve.metrics import nmi, purity
 from genesieve.tl.fit import given_genes
 from genesieve.workflow.cluster import open_on_dask

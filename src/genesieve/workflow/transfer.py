@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from genesieve import pp, tl
 from genesieve._anndata import kind_of_values, pending_recipe, read_values
 from genesieve._checks import check_choice
-from genesieve._keys import PREPARE
+from genesieve._slots.keys import PREPARE
 from genesieve.io import FileError, RequestError
 from genesieve.workflow.cluster import connected
 from genesieve.workflow.fit import Outcome, describe_file

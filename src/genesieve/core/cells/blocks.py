@@ -1,0 +1,236 @@
+"""X as blocks of cells, with one verb: a sweep over the cells.
+
+Given W, the rows of H are independent. So a sweep takes each block of cells once, solves its rows of H, and adds up
+the two sums that the W step needs. Only W goes out to a block and only ``X^T H`` and ``H^T H`` come back. Where the
+blocks are, in memory, in a file or on a cluster, is the business of a source.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from genesieve.core.cells.sources import InMemory, Source, Sums, available_threads
+from genesieve.core.cells.transform import row_sums
+from genesieve.core.constraints import largest
+from genesieve.core.objective import CellStep, gram_of, half_squared_residual
+
+
+class Sweep(NamedTuple):
+    """What one pass over the cells returns."""
+
+    H: np.ndarray | None  # (cells, rank); None where it stays with the cells
+    cross: np.ndarray  # X^T H, (genes, rank), double precision
+    gram: np.ndarray  # H^T H, (rank, rank), double precision
+
+
+class Moments(NamedTuple):
+    """Mean and variance of every gene."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+
+
+class Survey(NamedTuple):
+    """What there is to know before values are prepared."""
+
+    seen: np.ndarray  # cells that show each gene
+    totals: np.ndarray  # of each cell
+
+
+class Blocks:
+    """Cells x genes as blocks of cells. ``gene_weights`` multiplies the columns of X without touching X itself."""
+
+    def __init__(self, X: Any, *, gene_weights: np.ndarray | None = None, n_jobs: int | None = None) -> None:
+        self._source: Source = X if hasattr(X, "holds_usages") else InMemory(X, n_jobs=n_jobs)
+        self._weights = None if gene_weights is None else np.asarray(gene_weights, dtype=np.float64)
+        self._gene_sums: Sums | None = None  # of the values and of their squares, once someone has asked for moments
+        self.n_jobs = n_jobs
+        self.threads = available_threads(n_jobs)
+        self.shape: tuple[int, int] = self._source.shape
+        self.dtype: np.dtype[Any] = self._source.dtype
+        self.holds_usages = self._source.holds_usages
+        self.in_memory = isinstance(self._source, InMemory)
+
+    @cached_property
+    def squared_norm(self) -> float:
+        """``||X||^2`` in double precision."""
+        return self._norm(self._weights)
+
+    @cached_property
+    def plain_norm(self) -> float:
+        """``||X||^2``, gene weights aside; kept, as every stage of a fit ends with a residual."""
+        return self.squared_norm if self._weights is None else self._norm(None)
+
+    def _norm(self, weights: np.ndarray | None) -> float:
+        if self._gene_sums is None:
+            return float(self._source.total(partial(_squares, weights))[0])
+        squares = self._gene_sums[1]
+        return float(squares.sum() if weights is None else squares @ weights**2)
+
+    def weighted(self, gene_weights: np.ndarray) -> Blocks:
+        """The same cells under other gene weights; X is shared, and what is known of it."""
+        blocks = Blocks(self._source, gene_weights=gene_weights, n_jobs=self.n_jobs)
+        blocks._gene_sums = self._gene_sums
+        return blocks
+
+    def on_one_thread(self) -> Blocks:
+        """The same, for a fit that runs beside others."""
+        blocks = copy(self)
+        blocks.threads = 1
+        return blocks
+
+    def moments(self) -> Moments:
+        """Mean and variance of every gene, gene weights aside."""
+        if self._gene_sums is None:
+            self._gene_sums = self._source.total(_gene_sums)
+        sums, squares = self._gene_sums
+        mean = sums / self.shape[0]
+        return Moments(mean, np.maximum(squares / self.shape[0] - mean**2, 0.0))
+
+    def survey(self) -> Survey:
+        """In how many cells every gene is seen, and the total of every cell."""
+        seen, totals = zip(*self._source.each(_look_through), strict=True)
+        return Survey(np.sum(seen, axis=0), np.concatenate(totals))
+
+    def gene_products(self, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``X^T H`` (genes, rank) and the sum of squares of every gene (genes,), gene weights aside."""
+        cross, squares = zip(*self._source.each(_products_with, H), strict=True)
+        return np.sum(cross, axis=0), np.sum(squares, axis=0)
+
+    def squared_residual(self, W: np.ndarray, sweep: Sweep) -> float:
+        """``||X - H W^T||^2`` at the H of the sweep, both X and W in the units of X: gene weights aside."""
+        if self._weights is None:
+            return 2.0 * half_squared_residual(self.squared_norm, W, sweep.cross, sweep.gram)
+        weights = self._weights[:, None]
+        return 2.0 * half_squared_residual(self.plain_norm, W / weights, sweep.cross / weights, sweep.gram)
+
+    def sweep(self, W: np.ndarray, H: np.ndarray | None, step: CellStep) -> Sweep:
+        """One pass: for each block ``H_b = step(H_b, X_b W)``, and the sums ``X^T H`` and ``H^T H``.
+
+        H is where the step sets out; None is zero everywhere.
+        """
+        work = partial(_sweep_block, self._weigh(W).astype(self.dtype), step)
+        if not self.holds_usages:
+            cross, gram = self._source.total(partial(_sums_of_sweep, work))
+            return Sweep(None, self._weigh(cross), gram)
+        new_H = np.empty((self.shape[0], W.shape[1]), dtype=self.dtype)
+        cross, gram = np.zeros(W.shape), np.zeros((W.shape[1], W.shape[1]))
+        first = 0
+        for block, block_cross, block_gram in self._source.each(work, H):
+            new_H[first : first + len(block)] = block
+            first += len(block)
+            cross += block_cross
+            gram += block_gram
+        return Sweep(new_H, self._weigh(cross), gram)
+
+    def usages(self, W: np.ndarray, step: CellStep) -> np.ndarray:
+        """H for W (cells, rank), from nothing and without the sums."""
+        work = partial(_solve_block, self._weigh(W).astype(self.dtype), step)
+        return np.concatenate(list(self._source.each(work)))
+
+    def part(self, cells: np.ndarray, n_genes: int, required: np.ndarray | None = None) -> tuple[Blocks, np.ndarray]:
+        """The chosen cells on the ``n_genes`` genes with the largest sum of squares there, and which genes these are.
+
+        Genes of the mask ``required`` come first. The part is a copy in memory; cells and genes keep their order.
+        """
+        X = self._source.rows(cells)
+        if n_genes >= self.shape[1]:
+            return Blocks(X, gene_weights=self._weights, n_jobs=self.n_jobs), np.arange(self.shape[1])
+        squares = self._weigh(self._weigh(_gene_sums(X, None)[1][:, None]))[:, 0]
+        genes = np.flatnonzero(largest(squares, n_genes, required))
+        weights = None if self._weights is None else self._weights[genes]
+        return Blocks(X[:, genes], gene_weights=weights, n_jobs=self.n_jobs), genes
+
+    def worst_cell(self, W: np.ndarray, solved_W: np.ndarray, step: CellStep) -> np.ndarray:
+        """The expression (genes,) of the cell with the largest squared residual at W and the H solved for another W."""
+        work = partial(
+            _cell_residuals,
+            self._weigh(W).astype(self.dtype),
+            gram_of(W),
+            partial(_solve_block, self._weigh(solved_W).astype(self.dtype), step),
+            self._weights,
+        )
+        worst = int(np.argmax(np.concatenate(list(self._source.each(work)))))
+        row = self._source.rows(np.array([worst]))
+        return self._weigh((row.toarray() if sparse.issparse(row) else row).T)[:, 0]
+
+    def _weigh(self, matrix: np.ndarray) -> np.ndarray:
+        return matrix if self._weights is None else matrix * self._weights[:, None]
+
+
+# What is done to a block. These are functions of their own, free of the source, so that they can be sent to a cluster.
+
+
+def _solve_block(W: np.ndarray, step: CellStep, X: Any, H: np.ndarray | None) -> np.ndarray:
+    products = X @ W
+    return step(np.zeros_like(products) if H is None else H, products).astype(X.dtype, copy=False)
+
+
+def _sweep_block(W: np.ndarray, step: CellStep, X: Any, H: np.ndarray | None) -> tuple[np.ndarray, ...]:
+    block = _solve_block(W, step, X, H)
+    return block, X.T @ block, gram_of(block)
+
+
+def _sums_of_sweep(work: partial[tuple[np.ndarray, ...]], X: Any, H: np.ndarray | None) -> Sums:
+    _, cross, gram = work(X, H)
+    return cross.astype(np.float64), gram
+
+
+def _squares(weights: np.ndarray | None, X: Any, H: np.ndarray | None) -> Sums:
+    values = X.data if sparse.issparse(X) else X
+    if weights is not None:
+        values = values * (weights[X.indices] if sparse.issparse(X) else weights)
+    values = values.astype(np.float64, copy=False)
+    return (float(np.vdot(values, values)),)
+
+
+def _gene_sums(X: Any, H: np.ndarray | None) -> Sums:
+    """Sums of the values and of their squares of every gene, in double precision."""
+    if not sparse.issparse(X):
+        return X.sum(axis=0, dtype=np.float64), np.einsum("ij,ij->j", X, X, dtype=np.float64)
+    return _count_genes(X.data, X.indices, X.shape[1])[1:]
+
+
+@njit(nogil=True, cache=True)
+def _count_genes(data, indices, n_genes):  # type: ignore[no-untyped-def]
+    """Of every gene of sparse values, how many are above zero, their sum, and the sum of their squares."""
+    seen, sums, squares = np.zeros(n_genes, np.int64), np.zeros(n_genes), np.zeros(n_genes)
+    for j in range(data.size):
+        value, gene = np.float64(data[j]), indices[j]
+        seen[gene] += value > 0
+        sums[gene] += value
+        squares[gene] += value * value
+    return seen, sums, squares
+
+
+def _look_through(X: Any, H: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Cells that show each gene, and the total of each cell."""
+    if sparse.issparse(X):
+        seen = _count_genes(X.data, X.indices, X.shape[1])[0]
+        return seen, row_sums(X.data, X.indptr)
+    return np.count_nonzero(X > 0, axis=0), X.sum(axis=1, dtype=np.float64)
+
+
+def _products_with(X: Any, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.asarray(X.T @ H, dtype=np.float64), _gene_sums(X, None)[1]
+
+
+def _cell_residuals(
+    W: np.ndarray,
+    gene_gram: np.ndarray,
+    solve: partial[np.ndarray],
+    weights: np.ndarray | None,
+    X: Any,
+    H: np.ndarray | None,
+) -> np.ndarray:
+    """Squared residual of each cell, in double precision."""
+    h = solve(X, H).astype(np.float64)
+    squares = X.power(2, dtype=np.float64) if sparse.issparse(X) else X.astype(np.float64) ** 2
+    norms = squares @ (np.ones(X.shape[1]) if weights is None else weights**2)
+    return norms - 2.0 * np.einsum("ij,ij->i", h, X @ W) + np.einsum("ij,ij->i", h @ gene_gram, h)

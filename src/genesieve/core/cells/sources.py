@@ -1,0 +1,295 @@
+"""Where the cells are: in memory, or in a file that is read piece by piece.
+
+A source hands blocks of cells to a function and gives back what it returns. This module and `remote`, the source for
+a Dask cluster, are the only ones that know how X is stored.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cached_property, reduce
+from itertools import pairwise
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from scipy import sparse
+from threadpoolctl import ThreadpoolController
+
+from genesieve.core.cells.stored import Rows, csr_of
+from genesieve.core.cells.transform import Transform
+
+# Stored values in a block, at most and at least: few enough that blocks balance over threads and their temporaries
+# stay in cache, enough to hide the cost of a task and of adding up its sums. Between the two, data is cut into some
+# blocks for the threads of a small machine. None of this depends on the number of threads, so neither do the sums.
+BLOCK_VALUES = 1 << 21
+SMALL_BLOCK_VALUES = 1 << 17
+BLOCKS_OF_SMALL_DATA = 4
+# Stored values that are read from a file at once, unless a limit of memory says otherwise: enough that starting to
+# read, and the chunks of the file that two pieces share, do not count.
+PIECE_VALUES = 1 << 24
+# And at most, whatever the limit: larger pieces are read no faster, and places within one are counted in 32 bits.
+MOST_PIECE_VALUES = 1 << 25
+# Pieces in memory at a time: one that is worked on, the next, whose blocks wait for a thread, and one being read.
+PIECES_HELD = 3
+# Stored values between two wanted cells that are read and dropped: that takes no longer than to start reading anew.
+GAP_VALUES = 1 << 17
+
+S = TypeVar("S")
+T = TypeVar("T")
+Work = Callable[[Any, Any], T]
+"""From a block of X and its rows of H, or None, to whatever is wanted of them."""
+Sums = tuple[Any, ...]
+"""Arrays or numbers that are added up over blocks, each with those of the same place."""
+
+
+class Source(Protocol):
+    """Cells x genes, as blocks of cells."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    holds_usages: bool  # whether H passes through the caller; if not, every pass solves it anew where the cells are
+
+    def each(self, work: Work[T], H: np.ndarray | None = None) -> Iterator[T]:
+        """What ``work`` returns for every block and its rows of H, in the order of the cells."""
+
+    def total(self, work: Work[Sums]) -> Sums:
+        """The sums of what ``work`` returns over all blocks."""
+
+    def rows(self, cells: np.ndarray) -> Any:
+        """The cells of these numbers, ascending, in memory."""
+
+
+def add(left: Sums, right: Sums) -> Sums:
+    """Sums of two sets of blocks."""
+    return tuple(a + b for a, b in zip(left, right, strict=True))
+
+
+class _OnThreads:
+    """What sources have in common whose blocks are worked on by threads of this process."""
+
+    holds_usages = True
+    _threads: int
+
+    def each(self, work: Work[T], H: np.ndarray | None = None) -> Iterator[T]:
+        raise NotImplementedError
+
+    def total(self, work: Work[Sums]) -> Sums:
+        return reduce(add, self.each(work))
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        """One pool for all sweeps, as starting threads takes milliseconds; they end with the source."""
+        return ThreadPoolExecutor(self._threads)
+
+
+class InMemory(_OnThreads):
+    """A matrix in memory, dense or sparse.
+
+    Dense and CSR input is not copied; CSC is converted to CSR once, and so are rows that store a gene twice.
+    """
+
+    def __init__(self, X: Any, *, n_jobs: int | None = None) -> None:
+        self._X = canonical(sparse.csr_array(X)) if sparse.issparse(X) else np.asarray(X)
+        self._spans = block_spans(self._X.shape, stored_size(self._X))
+        self._threads = min(available_threads(n_jobs), len(self._spans))
+        self.shape: tuple[int, int] = self._X.shape
+        self.dtype: np.dtype[Any] = self._X.dtype
+
+    def each(self, work: Work[T], H: np.ndarray | None = None) -> Iterator[T]:
+        if self._threads == 1 and len(self._spans) == 1:
+            yield work(self._X, H)
+            return
+        with single_threaded_blas():
+            yield from self._pool.map(lambda rows: work(cell_slice(self._X, rows), rows_of(H, rows)), self._spans)
+
+    def rows(self, cells: np.ndarray) -> Any:
+        return self._X[cells]
+
+
+class InFile(_OnThreads):
+    """Cells in a file: read in large pieces, the next one while the threads are at work on this one."""
+
+    def __init__(
+        self,
+        stored: Rows,
+        transform: Transform | None = None,
+        *,
+        n_jobs: int | None = None,
+        piece_bytes: float | None = None,
+    ) -> None:
+        self._stored, self._transform = stored, transform or Transform()
+        self._spans = block_spans(stored.shape, stored.size)
+        self._threads = min(available_threads(n_jobs), len(self._spans))
+        values = PIECE_VALUES if piece_bytes is None else piece_bytes / stored.value_bytes
+        self._piece_values = min(values, MOST_PIECE_VALUES)
+        self._pieces = pieces(stored, self._spans, self._piece_values)
+        self.shape: tuple[int, int] = self._transform.shape(stored.shape)
+        self.dtype: np.dtype[Any] = floating(stored.dtype)
+
+    def each(self, work: Work[T], H: np.ndarray | None = None) -> Iterator[T]:
+        def finish(piece: Any, first: int, rows: slice) -> T:
+            block = cell_slice(piece, slice(rows.start - first, rows.stop - first))
+            return work(as_values(block, self._transform, self.dtype), rows_of(H, rows))
+
+        running: deque[Future[T]] = deque()
+        try:
+            with single_threaded_blas():
+                for spans, piece in self._read_ahead():
+                    running.extend([self._pool.submit(finish, piece, spans[0].start, rows) for rows in spans])
+                    del piece  # or it would stay for one round more
+                    while len(running) > len(spans):  # the piece before has to go before another one is read
+                        yield running.popleft().result()
+                while running:
+                    yield running.popleft().result()
+        finally:
+            for block in running:
+                block.cancel()
+
+    def rows(self, cells: np.ndarray) -> Any:
+        parts = [self._pick(run) for run in runs_of(self._stored, cells, self._piece_values)]
+        return as_values(stacked(parts), self._transform, self.dtype)
+
+    def _pick(self, cells: list[int]) -> Any:
+        first, last = (cells[0], cells[-1] + 1) if cells else (0, 0)
+        return self._read(slice(first, last))[np.array(cells, dtype=int) - first]
+
+    def _read_ahead(self) -> Iterator[tuple[list[slice], Any]]:
+        """The blocks of every piece and its values, each read while the one before is worked on."""
+        coming = self._reader.submit(self._read, cells_of(self._pieces[0]))
+        try:
+            for spans, following in zip(self._pieces, [*self._pieces[1:], None], strict=True):
+                piece = coming.result()
+                if following is not None:
+                    coming = self._reader.submit(self._read, cells_of(following))
+                yield spans, piece
+                del piece
+        finally:
+            coming.cancel()
+
+    def _read(self, cells: slice) -> Any:
+        try:
+            return self._stored[cells]
+        except Exception as error:  # whatever a library of files may raise
+            said = " ".join(str(error).split()) or type(error).__name__
+            raise OSError(f"X cannot be read from its file, at cells {cells.start} to {cells.stop}: {said}") from error
+
+    @cached_property
+    def _reader(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(1)
+
+
+def as_values(X: Any, transform: Transform, dtype: np.dtype[Any]) -> Any:
+    """Values as read, checked and transformed; whoever reads from elsewhere can check them nowhere else."""
+    X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+    stored = X.data if sparse.issparse(X) else X
+    smallest, largest = (stored.min(), stored.max()) if stored.size else (0, 0)
+    if not (smallest >= 0 and np.isfinite(largest)):
+        problem = "missing values" if np.isnan(smallest) else f"values from {smallest:g} to {largest:g}"
+        raise ValueError(f"X must be finite and not negative, got {problem}")
+    X = X if X.dtype == dtype else X.astype(dtype)
+    return transform(canonical(X) if sparse.issparse(X) else X)
+
+
+def stacked(parts: list[Any]) -> Any:
+    """Runs of cells, dense or sparse, as one matrix."""
+    return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+
+
+def canonical(X: sparse.csr_array) -> sparse.csr_array:
+    """X, or where its rows store a gene twice or out of order a copy that does not: the square of a sum is another."""
+    if X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
+def floating(dtype: Any) -> np.dtype[Any]:
+    """The floating-point type that values are worked on in: whole numbers become floats that hold them exactly."""
+    if np.dtype(dtype).kind not in "biuf":
+        raise ValueError(f"X must hold numbers, got values of type {dtype}")
+    return min(np.result_type(dtype, np.float32), np.dtype(np.float64))
+
+
+def stored_size(X: Any) -> int:
+    """Stored values of a matrix in memory."""
+    return int(X.nnz if sparse.issparse(X) else X.size)
+
+
+def block_spans(shape: tuple[int, int], values: int) -> list[slice]:
+    """The cells of every block."""
+    n_cells = shape[0]
+    size = min(BLOCK_VALUES, max(SMALL_BLOCK_VALUES, values / BLOCKS_OF_SMALL_DATA))
+    n_blocks = int(np.clip(round(values / size), 1, max(n_cells, 1)))
+    edges = [int(edge) for edge in np.linspace(0, n_cells, n_blocks + 1)]
+    return [slice(start, stop) for start, stop in pairwise(edges)]
+
+
+def pieces(stored: Rows, spans: list[slice], most: float) -> list[list[slice]]:
+    """The blocks of every piece: as many as hold ``most`` values together, and at least one."""
+    runs = [spans[:1]]
+    for span in spans[1:]:
+        if stored.count(slice(runs[-1][0].start, span.stop)) > most:
+            runs.append([])
+        runs[-1].append(span)
+    return runs
+
+
+def runs_of(stored: Rows, cells: np.ndarray, most: float) -> list[list[int]]:
+    """Cells that are read at once: near each other, and ``most`` values with what lies between them."""
+    runs = [cells[:1].tolist()]
+    for cell in cells[1:].tolist():
+        gap, span = (stored.count(slice(start, cell)) for start in (runs[-1][-1] + 1, runs[-1][0]))
+        if gap > max(GAP_VALUES, stored.unit) or span > max(most, stored.unit):
+            runs.append([])
+        runs[-1].append(cell)
+    return runs
+
+
+def cells_of(spans: list[slice]) -> slice:
+    """The cells of neighbouring blocks."""
+    return slice(spans[0].start, spans[-1].stop)
+
+
+def rows_of(H: np.ndarray | None, rows: slice) -> np.ndarray | None:
+    """Rows of H, if there are any."""
+    return None if H is None else H[rows]
+
+
+def cell_slice(X: Any, rows: slice) -> Any:
+    """Rows of X without copying their values (SciPy's own slicing copies)."""
+    if not sparse.issparse(X):
+        return X[rows]
+    first, last = X.indptr[rows.start], X.indptr[rows.stop]
+    ends = X.indptr[rows.start : rows.stop + 1] - first
+    return csr_of(X.data[first:last], X.indices[first:last], ends, X.shape[1])
+
+
+def available_threads(n_jobs: int | None) -> int:
+    """Threads to use: ``None`` or -1 for every core this process may run on."""
+    if n_jobs is None or n_jobs == -1:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return n_jobs
+
+
+def side_by_side(work: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
+    """What ``work`` returns for each item, on threads of their own."""
+    with single_threaded_blas(), ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, items))
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Keep BLAS from starting threads of its own under ours."""
+    global _controller
+    if _controller is None:
+        _controller = ThreadpoolController()
+    with _controller.limit(limits=1, user_api="blas"):
+        yield
+
+
+_controller: ThreadpoolController | None = None  # looking up the loaded libraries takes milliseconds: do it once

@@ -1,0 +1,1 @@
+"""The scikit-learn face: estimators, the paper's methods by name, their parameters and checkpoints."""

@@ -1,0 +1,397 @@
+"""SSNMF, structured sparse NMF as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils import check_array as sklearn_check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from genesieve._checks import check_array, check_non_negative, check_two_dimensional, one_line_errors
+from genesieve._random import as_generator
+from genesieve.core.cells.blocks import Blocks
+from genesieve.core.cells.streamed import as_source, streamed
+from genesieve.core.objective import gram_of
+from genesieve.core.schedule import Model, leading_scores, score_cells
+from genesieve.core.solvers import Callback, Result, best_of
+from genesieve.core.weights import variation_weights
+from genesieve.estimators._checkpoint import Checkpoint, Kept
+from genesieve.estimators._parameters import check_parameters, describe_fit, read_memory, read_required, read_start
+from genesieve.interpret.labels import label_cells, n_scores
+
+STORAGE = ("csr", "csc")
+DTYPES = [np.float64, np.float32]
+
+# What orthogonality="auto" takes with a budget of genes: enough that a program shared by all cells, which would be the
+# largest of most, is not worth having. Labels agree with known types as well from 0.03 to 0.2 (docs/quality.md).
+ORTHOGONALITY = 0.05
+
+
+class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Factorise cells x genes into a few non-negative programs that use an exact budget of genes.
+
+    Finds usages H (cells x programs) and gene weights W (genes x programs), both non-negative, with ``X`` close to
+    ``H @ W.T`` and at most ``n_genes`` genes in use. Cells are clustered by the program they use most.
+
+    Parameters
+    ----------
+    n_components
+        Number of programs.
+    n_genes
+        Gene budget; ``None`` keeps all genes.
+    sparsity
+        What the budget counts: ``"rows"``, genes in all (l2,0); ``"columns"``, genes of each program (lc,0);
+        ``"entries"``, ``n_genes * n_components`` weights in all (l0); ``None``, no budget.
+    orthogonality
+        How strongly programs are kept from sharing cells. ``0.0``: not at all. A number: a fixed penalty; with
+        ``"bcd"`` it has no scale (to a cell, any two programs look more alike by that cosine, 1 makes the assignment
+        hard), with ``"palm"`` and ``"mapalm"`` it is the paper's rho. ``"exact"``: a growing penalty, and with
+        ``"bcd"`` at last exactly one program a cell. ``"auto"``: 0.05 where ``"bcd"`` keeps a budget of genes and
+        labels are programs, else 0.
+    solver
+        ``"bcd"``, exact blocks with the exact choice of genes; ``"mapalm"`` or ``"palm"``, the paper's algorithms.
+    init
+        ``"nmf"``, ``"random"``, ``"nndsvd"``, or a pair ``(H0, W0)`` of shapes cells x programs and genes x programs.
+    max_iter
+        Iterations at most (of each stage, where ``orthogonality="exact"``).
+    tol
+        Tolerance: the relative decrease of the objective that a W step offers for ``"bcd"``, the relative change of
+        both factors for the others. ``None``: 1e-6 for ``"bcd"`` on up to 2,000 cells and 2e-5 on more, where a pass
+        costs more than it gains; 1e-3, the paper's, for the others.
+    n_restarts
+        Fits from different starts, of which the one with the lowest objective is kept.
+    labels
+        How cells are labelled: ``"argmax"``, by their most used program; ``"kmeans"``, by clusters of their usages;
+        ``"leiden"``, by clusters on a graph of neighbours in usages and in the selected genes.
+    n_clusters
+        Clusters of ``"kmeans"`` and ``"leiden"``; ``None``: as many as programs.
+    resolution
+        Resolution of ``"leiden"``, instead of a number of clusters.
+    gauge
+        ``"unit"`` gives every program's gene vector unit length, so that usages carry the scale of the data; ``None``
+        leaves the factors as the solver ended.
+    gene_weights
+        A positive weight for each gene in the fit; ``components_`` stays on the scale of the data. ``"variation"``:
+        the gene's coefficient of variation, so that the budget goes to genes that vary, not to abundant ones.
+        ``"auto"``: that where ``"bcd"`` keeps a budget of genes, else ``None``, all alike.
+    required_genes
+        Mask or indices of genes that are sure of a place in the budget (``sparsity="rows"``).
+    line_search
+        Find the steps of ``"palm"`` and ``"mapalm"`` by backtracking instead of from the Lipschitz constant.
+    n_jobs
+        Threads; ``None`` or -1 uses every core there is.
+    memory
+        What a fit from a file may take, in bytes or as ``"2GB"``: it decides how much is read at once. ``None``: pieces
+        of some hundred megabytes. It has no effect on data in memory.
+    callback
+        Called after every iteration with a ``Progress`` (iteration, objective, passes, seconds). If it returns
+        ``True``, the fit ends there with what it has.
+    checkpoint
+        A file to keep the fit in after every iteration. A fit that finds it there goes on from the last iteration and
+        ends where it would have ended without interruption; it needs the same parameters, an integer as
+        ``random_state``, and the same data, wherever they are.
+    random_state
+        Seed, ``numpy.random.Generator`` or ``RandomState``.
+
+    Attributes
+    ----------
+    components_ : (n_components, n_features) array
+        Gene weights of every program.
+    labels_ : (n_samples,) array
+        The program that each cell uses most, or its cluster.
+    confidence_ : (n_samples,) array
+        How sure each label is, 0 to 1: the share by which a cell's largest usage exceeds the second, or for clusters by
+        which the nearest other centre is further away than its own.
+    cluster_centers_ : (n_clusters, n_components) array or None
+        Mean usages of the clusters, each cell's at unit length.
+    objective_, history_, n_iter_, n_passes_, converged_
+        The objective that the solver lowered, its course (objective, seconds and passes after every iteration),
+        iterations, passes over all of X, and whether the tolerance was met.
+    reconstruction_err_ : float
+        Frobenius norm of ``X - H @ components_``.
+    explained_ : float
+        The share of the sum of squares of X that the programs explain.
+    penalty_, gauge_scale_, gene_weights_
+        What ``transform`` solves with: the penalty of the fit, the factor that takes each program from the public
+        gauge to the solver's, and the weight of every gene or ``None``.
+    orthogonality_ : float or "exact"
+        The penalty that ``"auto"`` stood for.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_genes: int | None = None,
+        sparsity: str | None = "rows",
+        orthogonality: float | str = "auto",
+        solver: str = "bcd",
+        init: str | tuple[np.ndarray, np.ndarray] = "nmf",
+        max_iter: int = 200,
+        tol: float | None = None,
+        n_restarts: int = 1,
+        labels: str = "argmax",
+        n_clusters: int | None = None,
+        resolution: float | None = None,
+        gauge: str | None = "unit",
+        gene_weights: np.ndarray | str | None = "auto",
+        required_genes: np.ndarray | None = None,
+        line_search: bool = False,
+        n_jobs: int | None = None,
+        memory: float | str | None = None,
+        callback: Callback | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_genes = n_genes
+        self.sparsity = sparsity
+        self.orthogonality = orthogonality
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_restarts = n_restarts
+        self.labels = labels
+        self.n_clusters = n_clusters
+        self.resolution = resolution
+        self.gauge = gauge
+        self.gene_weights = gene_weights
+        self.required_genes = required_genes
+        self.line_search = line_search
+        self.n_jobs = n_jobs
+        self.memory = memory
+        self.callback = callback
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Fit the programs to cells x genes ``X``, dense or sparse.
+
+        X may also be in an open file (the values of a backed AnnData, an array of HDF5 or zarr), or a Dask array of
+        blocks of cells: it is then read block by block in every pass, and never as a whole. A Dask array is worked on
+        where the current ``dask.distributed`` client says, or without one on Dask's own threads.
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: object = None) -> np.ndarray:
+        """Fit, and return the usages of the cells (cells x programs)."""
+        return self._fit(X)
+
+    def transform(self, X: Any, *, selected_only: bool = False) -> np.ndarray:
+        """Usages of new cells, with the fitted programs and penalty.
+
+        Only the selected genes are needed: a table with named columns may hold just those, in any order. A plain array
+        has all genes of the fit, or with ``selected_only=True`` the selected ones in their order.
+        """
+        check_is_fitted(self)
+        X, genes = self._read_new(X, selected_only)
+        return score_cells(
+            X,
+            self.components_[:, genes].T,
+            scale=self.gauge_scale_,
+            penalty=self.penalty_,
+            gene_weights=None if self.gene_weights_ is None else self.gene_weights_[genes],
+            n_jobs=self.n_jobs,
+        )
+
+    def inverse_transform(self, X: np.ndarray) -> np.ndarray:
+        """Expression (cells x genes) that usages ``X`` stand for."""
+        check_is_fitted(self)
+        X = np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != len(self.components_):
+            raise ValueError(f"usages must have {len(self.components_)} columns (the programs), got shape {X.shape}")
+        return X @ self.components_
+
+    def get_support(self, indices: bool = False) -> np.ndarray:
+        """Mask (or indices) of the selected genes."""
+        check_is_fitted(self)
+        mask = np.any(self.components_ > 0, axis=0)
+        return np.flatnonzero(mask) if indices else mask
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    # -------------------------------------------------------------------------------------------- at the door
+
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """Cells x genes as scikit-learn reads it, with all genes of the fit; outside memory as they are."""
+        outside = streamed(X)
+        if outside is not None:
+            self._check_outside(outside.shape, reset=reset)
+            return outside
+        check_two_dimensional(X)
+        with one_line_errors("X"):
+            X = validate_data(self, X, reset=reset, accept_sparse=STORAGE, dtype=DTYPES)
+        return check_non_negative(X, type(self).__name__)
+
+    def _check_outside(self, shape: tuple[int, int], *, reset: bool) -> None:
+        if 0 in shape:
+            raise ValueError(f"X must have cells and genes, got {shape[0]} cells x {shape[1]} genes")
+        if reset:
+            self.n_features_in_ = shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+        elif shape[1] != self.n_features_in_:
+            raise ValueError(f"X must have {self.n_features_in_} genes (those of the fit), got {shape[1]}")
+
+    def _read_new(self, X: Any, selected_only: bool) -> tuple[Any, np.ndarray]:
+        """New cells, and the genes that their columns are."""
+        selected = self.get_support(indices=True)
+        if hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
+            X, selected_only = _pick_columns(X, self.feature_names_in_[selected]), True
+        if not selected_only:
+            return self._read(X, reset=False), np.arange(self.n_features_in_)
+        check_two_dimensional(X)
+        if X.shape[1] != len(selected):
+            raise ValueError(f"X must have {len(selected)} columns (the selected genes), got {X.shape[1]}")
+        with one_line_errors("X"):
+            X = sklearn_check_array(X, accept_sparse=STORAGE, dtype=DTYPES)
+        return check_non_negative(X, type(self).__name__), selected
+
+    # -------------------------------------------------------------------------------------------- the fit
+
+    def _fit(self, X: Any) -> np.ndarray:
+        X = self._read(X, reset=True)
+        check_parameters(self, X.shape)
+        source = as_source(X, n_jobs=self.n_jobs, memory=read_memory(self.memory), rank=self.n_components)
+        if not source.holds_usages and self.solver != "bcd":
+            raise ValueError(f"solver must be 'bcd' for a Dask array, got {self.solver!r}")
+        blocks = Blocks(source, n_jobs=self.n_jobs)
+        self.orthogonality_, self.gene_weights_ = self._resolve(blocks)
+        if self.gene_weights_ is not None:
+            blocks = blocks.weighted(self.gene_weights_)
+        rng = as_generator(self.random_state)
+        best = self._fit_starts(blocks, rng.spawn(self.n_restarts))
+        H = self._publish(best, _usages(blocks, best), blocks.plain_norm)
+        self._label(blocks, H, seed=int(rng.integers(2**31)))
+        return H
+
+    def _fit_starts(self, blocks: Blocks, starts: list[np.random.Generator]) -> Result:
+        """The best of the fits from every start; a checkpoint says which are done, and where to go on."""
+        model = self._model(blocks)
+        book, kept = self._open_checkpoint(blocks)
+        best = None if kept is None else kept.best
+        for number, start in enumerate(starts):
+            if kept is not None and number < kept.restart:
+                continue
+            keep = None if book is None else book.keeper(number, best)
+            snapshot = kept.snapshot if kept is not None and number == kept.restart else None
+            result = model.fit(blocks, start, self.callback, keep=keep, snapshot=snapshot)
+            best = result if best is None else best_of([best, result])
+            if result.stopped:
+                best = replace(best, stopped=True)
+                break
+        assert best is not None, "there is at least one start"
+        return best
+
+    def _open_checkpoint(self, blocks: Blocks) -> tuple[Checkpoint | None, Kept | None]:
+        if self.checkpoint is None:
+            return None, None
+        book = Checkpoint(self.checkpoint, describe_fit(self, blocks))
+        return book, book.read()
+
+    def _resolve(self, blocks: Blocks) -> tuple[float | str, np.ndarray | None]:
+        """The penalty and the gene weights that ``"auto"`` stands for."""
+        budget = self.solver == "bcd" and self.n_genes is not None and self.sparsity is not None
+        orthogonality, weights = self.orthogonality, self.gene_weights
+        if isinstance(orthogonality, str) and orthogonality == "auto":
+            orthogonality = ORTHOGONALITY if budget and self.labels == "argmax" else 0.0
+        if isinstance(weights, str) and weights == "auto":
+            weights = "variation" if budget else None
+        if isinstance(weights, str):
+            weights = variation_weights(*blocks.moments())
+        elif weights is not None:
+            weights = check_array("gene_weights", weights, (blocks.shape[1],), positive=True)
+        return orthogonality, weights
+
+    def _model(self, blocks: Blocks) -> Model:
+        """The parameters in the core's terms."""
+        return Model(
+            rank=self.n_components,
+            n_genes=self.n_genes,
+            sparsity=self.sparsity,
+            orthogonality=self.orthogonality_,
+            solver=self.solver,
+            init=self.init if isinstance(self.init, str) else read_start(self, blocks, self.gene_weights_),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            line_search=self.line_search,
+            required=read_required(self, blocks.shape[1]),
+        )
+
+    def _publish(self, result: Result, H: np.ndarray, squared_norm: float) -> np.ndarray:
+        """Set the fitted attributes from a solver's result, in the public gauge; the usages."""
+        W = result.factors.W
+        if self.gene_weights_ is not None:
+            W = (W / self.gene_weights_[:, None]).astype(W.dtype)
+        norms = np.linalg.norm(W, axis=0) if self.gauge == "unit" else np.ones(W.shape[1])
+        self.gauge_scale_ = np.where(norms > 0, norms, 1.0).astype(W.dtype)
+        self.penalty_ = result.penalty
+        H = H * self.gauge_scale_
+        self.components_ = np.ascontiguousarray((W / self.gauge_scale_).T)
+        self.objective_, self.converged_ = result.objective, result.converged
+        self.reconstruction_err_ = float(np.sqrt(result.squared_residual))
+        self.explained_ = 1.0 - result.squared_residual / squared_norm if squared_norm > 0 else 0.0
+        self.n_iter_, self.n_passes_ = len(result.history), result.history[-1].passes
+        self.history_ = {
+            name: np.array([getattr(step, name) for step in result.history])
+            for name in ("objective", "seconds", "passes")
+        }
+        self._warn(result.stopped)
+        return H
+
+    def _label(self, blocks: Blocks, H: np.ndarray, seed: int) -> None:
+        width, rng = n_scores(self.labels, *H.shape), np.random.default_rng(seed)
+        self.labels_, self.confidence_, self.cluster_centers_ = label_cells(
+            H,
+            self.labels,
+            n_clusters=self.n_clusters,
+            resolution=self.resolution,
+            programs=self.components_ if self.gene_weights_ is None else self.components_ * self.gene_weights_,
+            scores=leading_scores(blocks, self.get_support(), width, rng) if width else None,
+            seed=seed,
+        )
+
+    def _warn(self, stopped: bool) -> None:
+        if not self.converged_ and not stopped:
+            message = f"SSNMF stopped at max_iter={self.max_iter} before it converged; raise max_iter or tol"
+            warnings.warn(message, ConvergenceWarning, stacklevel=5)
+        empty = np.count_nonzero(~self.components_.any(axis=1))
+        if empty:
+            message = (
+                f"{empty} of {len(self.components_)} programs are empty; the data may not hold so many, ask for fewer"
+            )
+            warnings.warn(message, UserWarning, stacklevel=5)
+
+
+def _usages(blocks: Blocks, result: Result) -> np.ndarray:
+    """H of a result, solved from W where it stayed with the cells or was not kept."""
+    H, W = result.factors
+    return blocks.usages(W, result.penalty.cell_step(gram_of(W))) if H is None else H
+
+
+def _pick_columns(table: Any, names: np.ndarray) -> Any:
+    """The named columns of a table, or an error that says which are missing."""
+    missing = [str(name) for name in names if name not in table.columns]
+    if missing:
+        raise ValueError(
+            f"X must have the {len(names)} genes selected at fit time, got a table that lacks {len(missing)} of them:"
+            f" {', '.join(missing[:3])}{', ...' if len(missing) > 3 else ''}"
+        )
+    return table[list(names)].to_numpy()

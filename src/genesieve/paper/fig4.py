@@ -1,0 +1,105 @@
+"""Figure 4: a growing penalty makes H more orthogonal, and the clustering better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from genesieve.estimators.ssnmf import SSNMF
+from genesieve.metrics import nmi, orthogonality
+from genesieve.paper.harness import Data, Done, Task
+from genesieve.paper.published import METHODS
+from genesieve.paper.report import Section, markdown
+from genesieve.paper.study import Study, draw
+from genesieve.pl._style import LOUD, OKABE_ITO, PAGE, SMALL, label, open_frame
+
+TITLE = "Figure 4: rho, orthogonality and NMI"
+OMEGAS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0)
+COLUMNS = ("strength", "orthogonality", "nmi")
+
+
+def run(study: Study) -> Section:
+    """The stages of ONMF_l20 on the synthetic data, and genesieve's penalty from weak to strong."""
+    data = study.reference or draw(0)
+    tasks = [Task(work, data.name, name, start) for name, work in PATHS.items() for start in study.starts]
+    done = study.run(tasks, data)
+    paths = {name: _mean_path([each for each in done if each.task.method == name]) for name in PATHS}
+    body = (
+        f"Means over {study.n_starts} starts on {data.note}. The orthogonality level is that of the paper: 0 is"
+        " orthogonal. The paper shows the points and prints no values.\n\n"
+        f"ONMF_l20, stage by stage, run as published:\n\n{_table('rho', paths['onmf_l20'])}\n"
+        "Not in the paper: genesieve's own penalty, which has no scale (a fit for each value, 1 is a hard assignment):"
+        f"\n\n{_table('orthogonality=', paths['genesieve'])}"
+    )
+    return Section("fig4", TITLE, body, {"fig4": _figure(paths["onmf_l20"], paths["genesieve"])})
+
+
+def stages(data: Data, task: Task) -> dict[str, Any]:
+    """The continuation: penalty, orthogonality and NMI after every stage."""
+    points = []
+    for rho, (H, _) in METHODS["onmf_l20"](data.X, data.start(task.start), data.recipe, task.start).stages:
+        points.append((rho, orthogonality(H), nmi(data.labels, H.argmax(axis=1), average="arithmetic")))
+    return dict(zip(COLUMNS, zip(*points, strict=True), strict=True))
+
+
+def strengths(data: Data, task: Task) -> dict[str, Any]:
+    """A fit with each strength of genesieve's penalty."""
+    points = []
+    for omega in OMEGAS:
+        options: dict[str, Any] = {
+            "n_genes": data.recipe.n_genes,
+            "orthogonality": omega,
+            "random_state": task.start,
+            "n_jobs": 1,
+        }
+        model = SSNMF(data.rank, **options)
+        H = model.fit_transform(data.X)
+        points.append((omega, orthogonality(H), nmi(data.labels, model.labels_, average="arithmetic")))
+    return dict(zip(COLUMNS, zip(*points, strict=True), strict=True))
+
+
+PATHS = {"onmf_l20": stages, "genesieve": strengths}
+
+
+def _mean_path(done: Sequence[Done]) -> np.ndarray:
+    """Strength, orthogonality and NMI (3, stages), means over starts; one that ended sooner stays where it was."""
+    longest = max((each.result["strength"] for each in done), key=len)
+    paths = [[_extend(each.result[column], len(longest)) for column in COLUMNS[1:]] for each in done]
+    return np.vstack([longest, np.mean(paths, axis=0)])
+
+
+def _extend(values: Sequence[float], length: int) -> list[float]:
+    return [*values, *[values[-1]] * (length - len(values))]
+
+
+def _table(heading: str, path: np.ndarray) -> str:
+    rows = [[f"{strength:g}", f"{level:.4f}", f"{score:.4f}"] for strength, level, score in path.T]
+    return markdown([heading, "orthogonality level", "NMI"], rows)
+
+
+def _figure(paper: np.ndarray, ours: np.ndarray) -> Figure:
+    figure, axes = plt.subplots(1, 4, figsize=(PAGE, 2.0), layout="constrained")
+    for ax, path, row, color in zip(axes, (paper, paper, ours, ours), (1, 2, 1, 2), PAIRS, strict=True):
+        ax.plot(path[0], path[row], "o-", color=color, markersize=3, linewidth=1)
+        label(ax.set_ylabel, ("orthogonality level", "NMI")[row - 1])
+        ax.set_ylim(0, (0.2, 1.0)[row - 1])
+        _dress(ax)
+    for ax in axes[:2]:
+        ax.set_xscale("log")
+        label(ax.set_xlabel, "rho (ONMF_l20)")
+    for ax in axes[2:]:
+        label(ax.set_xlabel, "genesieve's penalty")
+    return figure
+
+
+PAIRS = (OKABE_ITO[0], OKABE_ITO[0], LOUD, LOUD)
+
+
+def _dress(ax: Axes) -> None:
+    ax.tick_params(labelsize=SMALL, length=2.5, width=0.6)
+    open_frame(ax)

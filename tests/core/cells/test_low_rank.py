@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import genesieve as gs
+from genesieve.core import starts as init
+from genesieve.core.cells.blocks import Blocks
+from genesieve.core.cells.low_rank import Rough, products, rough, subspace
+from genesieve.core.objective import Overlap, gram_of
+from genesieve.core.schedule import leading_scores
+
+RNG = np.random.default_rng(0)
+CELLS, GENES, RANK = 150, 120, 4
+PROGRAMS = RNG.random((RANK, GENES)) ** 4
+X = sparse.csr_array(RNG.poisson(3 * RNG.random((CELLS, RANK)) ** 4 @ PROGRAMS).astype(float))
+W = RNG.random((GENES, RANK))
+STEP = Overlap().cell_step(gram_of(W))
+WEIGHTS = RNG.random(GENES) + 0.5
+
+
+def seen_through(width, weights=None):
+    """X as seen through its leading directions, and as the matrix that this stands for."""
+    blocks = Blocks(X, gene_weights=weights)
+    dense = X.toarray() * (1.0 if weights is None else weights)
+    directions = np.linalg.svd(dense, full_matrices=False)[2][:width].T
+    return rough(blocks, directions), dense @ directions @ directions.T
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+@pytest.mark.parametrize("width", [10, GENES])
+def test_every_verb_is_that_of_the_matrix_it_stands_for(width, weights):
+    seen, matrix = seen_through(width, weights)
+    expected = Blocks(matrix).sweep(W, None, STEP)
+    for ours, theirs in zip(seen.sweep(W, None, STEP), expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-8)
+    np.testing.assert_allclose(seen.usages(W, STEP), expected.H, atol=1e-8)
+    assert seen.squared_norm == pytest.approx(Blocks(X, gene_weights=weights).squared_norm)  # of X itself
+
+
+def test_through_all_directions_x_is_seen_as_it_is():
+    seen, _ = seen_through(GENES)
+    for ours, theirs in zip(seen.sweep(W, None, STEP), Blocks(X).sweep(W, None, STEP), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-8)
+    np.testing.assert_allclose(seen.worst_cell(W, W, STEP), Blocks(X).worst_cell(W, W, STEP), atol=1e-8)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+def test_leading_scores_are_those_of_a_singular_value_decomposition_of_the_genes_alone(weights):
+    genes = np.arange(GENES) % 3 > 0
+    scores = leading_scores(Blocks(X, gene_weights=weights), genes, 4, np.random.default_rng(0))
+    dense = (X.toarray() * (1.0 if weights is None else weights))[:, genes]
+    left, scale, _ = np.linalg.svd(dense, full_matrices=False)
+    np.testing.assert_allclose(np.abs(scores), np.abs(left * scale)[:, :4], atol=1e-2 * scale[0])
+    np.testing.assert_allclose(np.linalg.norm(scores, axis=0), scale[:4], rtol=1e-3)
+
+
+def test_a_part_is_that_of_the_matrix_it_stands_for():
+    seen, matrix = seen_through(10)
+    cells = np.arange(3, 90, 7)
+    part, genes = seen.part(cells, 30, None)
+    expected, expected_genes = Blocks(matrix).part(cells, 30, None)
+    np.testing.assert_array_equal(genes, expected_genes)
+    assert part.shape == (len(cells), 30)
+    np.testing.assert_allclose(part.sweep(W[genes], None, STEP).cross, expected.sweep(W[genes], None, STEP).cross)
+    required = np.zeros(GENES, dtype=bool)
+    required[np.flatnonzero(~np.isin(np.arange(GENES), genes))[:2]] = True
+    assert np.isin(np.flatnonzero(required), seen.part(cells, 30, required)[1]).all()
+
+
+def test_subspace_iteration_finds_the_leading_directions():
+    basis = np.linalg.qr(RNG.standard_normal((GENES, RANK + 5)))[0]
+    for _ in range(50):
+        basis = subspace(Blocks(X), basis)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(RANK + 5), atol=1e-10)
+    leading = np.linalg.svd(X.toarray(), full_matrices=False)[2][:RANK].T
+    np.testing.assert_allclose(np.linalg.norm(basis.T @ leading, axis=0), 1.0, atol=1e-3)
+
+
+def test_data_is_seen_roughly_once_and_only_where_that_saves_something():
+    blocks = Blocks(X)
+    seen = init.roughly(blocks, RANK, np.random.default_rng(0))
+    assert isinstance(seen, Rough)
+    assert seen.directions.shape == (GENES, RANK + init.ROUGH_DIRECTIONS)
+    assert init.roughly(seen, RANK, np.random.default_rng(0)) is seen
+    few = Blocks(X[:, : init.TOO_SMALL * (RANK + init.ROUGH_DIRECTIONS)])
+    assert init.roughly(few, RANK, np.random.default_rng(0)) is few
+
+
+@pytest.mark.parametrize("options", [{}, {"n_genes": 40}, {"orthogonality": "exact"}, {"init": "random"}], ids=str)
+def test_a_fit_ends_on_x_itself_and_no_higher_than_one_that_never_saw_it_roughly(monkeypatch, options):
+    def fit():
+        return gs.SSNMF(RANK, **{"orthogonality": 0.0, "gene_weights": None, "random_state": 0, **options}).fit(X)
+
+    staged = fit()
+    H, components = staged.transform(X), staged.components_
+    assert staged.reconstruction_err_ == pytest.approx(np.linalg.norm(X.toarray() - H @ components), rel=1e-6)
+    monkeypatch.setattr(init, "roughly", lambda blocks, rank, rng, near=None: blocks)
+    assert staged.reconstruction_err_ <= 1.005 * fit().reconstruction_err_
+
+
+def test_products_alone_make_a_pass_of_multiplications():
+    sweep = Blocks(X).sweep(W, None, products)
+    np.testing.assert_allclose(sweep.H, X @ W)
+    np.testing.assert_allclose(sweep.cross, X.T @ (X @ W))

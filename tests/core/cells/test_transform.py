@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scanpy as sc
+from anndata import AnnData
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+from genesieve.core.cells.transform import TABLE_SIZE, Transform
+
+RNG = np.random.default_rng(0)
+COUNTS = RNG.poisson(RNG.gamma(0.5, 3.0, 40), (30, 40)).astype(np.float64)
+COUNTS[[0, 7, 29]] = 0  # cells without a count, the first and the last among them
+COUNTS[3, 5:9] = TABLE_SIZE - 1, TABLE_SIZE, TABLE_SIZE + 1, 40_000
+GENES = RNG.permutation(40)[:17]
+VALUES = {
+    "counts": COUNTS,
+    "fractions": COUNTS * RNG.random(COUNTS.shape),
+    "halves": COUNTS / 2,
+    "nothing": np.zeros((5, 40)),
+    "no cells": np.zeros((0, 40)),
+}
+STORAGES = {"dense": np.asarray, "fortran": np.asfortranarray, "csr_array": sparse.csr_array}
+STORAGES["csr_matrix"] = sparse.csr_matrix
+TRANSFORMS = {
+    "nothing": Transform(),
+    "depth": Transform(1e4),
+    "log": Transform(None, np.e),
+    "log2": Transform(None, 2.0),
+    "genes": Transform(genes=GENES),
+    "one gene": Transform(genes=np.array([11])),
+    "no gene": Transform(genes=np.array([], dtype=int)),
+    "all": Transform(777.7, 10.0, GENES),
+}
+
+
+def definition(X, transform):
+    """Scale rows to the depth, take logarithms, choose genes: each written down once, on dense values."""
+    if transform.depth is not None:
+        totals = X.sum(axis=1, keepdims=True, dtype=np.float64)
+        X = X * (transform.depth / np.where(totals > 0, totals, transform.depth)).astype(X.dtype)
+    if transform.log_base is not None:
+        X = np.log1p(X) / X.dtype.type(np.log(transform.log_base))
+    return X if transform.genes is None else X[:, transform.genes]
+
+
+def dense(X):
+    return X.toarray() if sparse.issparse(X) else X
+
+
+# ------------------------------------------------------------------------------------------------ laws
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("values", VALUES)
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_a_transform_is_its_definition_to_the_last_digit(name, values, storage, dtype):
+    X, transform = VALUES[values].astype(dtype), TRANSFORMS[name]
+    rounding = 8 if values == "fractions" and dtype == np.float64 else 1  # where the order of a sum shows
+    found = transform(STORAGES[storage](X))
+    assert found.dtype == dtype
+    assert found.shape == transform.shape(X.shape)
+    np.testing.assert_array_max_ulp(dense(found), definition(X, transform), maxulp=rounding)
+
+
+@given(
+    hnp.arrays(np.float64, (4, 6), elements=st.floats(0, 200, width=32) | st.integers(0, 200).map(float)),
+    st.sampled_from([None, 1.0, 1e4]),
+    st.sampled_from([None, 2.0, np.e]),
+    st.permutations(range(6)),
+)
+def test_sparse_is_dense_for_any_values(X, depth, log_base, order):
+    transform = Transform(depth, log_base, np.array(order[:4]))
+    np.testing.assert_allclose(transform(sparse.csr_array(X)).toarray(), transform(X), rtol=1e-14)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_every_cell_is_transformed_by_itself(name, storage):
+    X, transform = STORAGES[storage](VALUES["fractions"].astype(np.float32)), TRANSFORMS[name]
+    whole = dense(transform(X))
+    for cells in (slice(0, 1), slice(4, 19), slice(29, 30), slice(5, 5)):
+        np.testing.assert_array_equal(dense(transform(X[cells])), whole[cells])
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_what_is_transformed_stays_as_it_is_even_if_it_cannot_be_written(name, storage):
+    X = STORAGES[storage](COUNTS.copy())
+    parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
+    for part in parts:
+        part.flags.writeable = False
+    TRANSFORMS[name](X)
+    np.testing.assert_array_equal(dense(X), COUNTS)
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr_array"])
+@pytest.mark.parametrize("choice", [np.array([3, 0, 9]), np.arange(17) % 3 == 0], ids=["indices", "mask"])
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_selecting_genes_of_a_transform_is_choosing_columns_of_its_values(name, choice, storage):
+    transform = TRANSFORMS[name]
+    if transform.shape(COUNTS.shape)[1] < 17:
+        transform = Transform(genes=GENES)
+    mask = choice.dtype == bool
+    choice = np.pad(choice, (0, transform.shape(COUNTS.shape)[1] - 17)) if mask else choice
+    X = STORAGES[storage](COUNTS)
+    np.testing.assert_array_equal(dense(transform.select(choice)(X)), dense(transform(X))[:, choice])
+    twice = transform.select(choice).select(np.array([1]))
+    np.testing.assert_array_equal(dense(twice(X)), dense(transform(X))[:, choice][:, [1]])
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr_matrix"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_depth_and_logarithm_are_those_of_scanpy(storage, dtype):
+    cells = COUNTS[COUNTS.any(axis=1)].astype(dtype)
+    adata = AnnData(STORAGES[storage](cells.copy()))
+    sc.pp.normalize_total(adata, target_sum=1e4)
+    sc.pp.log1p(adata)
+    found = Transform(1e4, np.e)(STORAGES[storage](cells))
+    np.testing.assert_array_max_ulp(dense(found), dense(adata.X), maxulp=4)
+
+
+# ------------------------------------------------------------------------------------------------ corners
+
+
+def test_the_depth_of_single_precision_is_summed_in_double():
+    """A cell of many fractions, where adding up in single precision would be off in the fifth digit."""
+    X = np.full((1, 300_000), 0.1, dtype=np.float32)
+    for store in (np.asarray, sparse.csr_array):
+        found = dense(Transform(1.0)(store(X)))
+        np.testing.assert_allclose(found, 1 / 300_000, rtol=1e-6)
+
+
+def test_stored_zeros_stay_zero_and_unsorted_rows_keep_their_genes():
+    X = sparse.csr_array((np.array([0.0, 3.0, 1.0, 0.0]), np.array([2, 5, 0, 1]), np.array([0, 3, 4])), shape=(2, 6))
+    transform = Transform(100.0, 2.0, np.array([5, 2, 0]))
+    np.testing.assert_array_max_ulp(transform(X).toarray(), definition(X.toarray(), transform), maxulp=2)
+
+
+def test_long_indices_are_as_good_as_short_ones():
+    X = sparse.csr_array(COUNTS)
+    long = sparse.csr_array(X)
+    long.indices, long.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    for transform in TRANSFORMS.values():
+        np.testing.assert_array_equal(transform(long).toarray(), transform(X).toarray())
+
+
+def test_what_cannot_be_a_count_is_logged_without_the_table():
+    """Only values that are checked get here, but a value that is not must not reach outside the table of logarithms."""
+    values = np.array([-0.5, np.nan, np.inf, 1e30, -3e9, 63.999])
+    X = sparse.csr_array((values, np.arange(6), np.array([0, 6])), shape=(1, 6))
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(Transform(None, np.e)(X).data, np.log1p(values))
+
+
+def test_transforms_can_be_compared_whatever_genes_they_keep():
+    kept = Transform(genes=np.arange(3))
+    assert kept == kept
+    assert kept != Transform(genes=np.arange(4))
+    assert kept != Transform()
+    assert len({kept, Transform()}) == 2
+
+
+def test_never_dense():
+    n_cells, n_genes = 100_000, 200_000
+    X = sparse.csr_array((np.ones(n_cells), np.arange(n_cells), np.arange(n_cells + 1)), shape=(n_cells, n_genes))
+    found = Transform(2.0, 3.0, np.arange(n_genes)[::-2])(X)
+    assert found.shape == (n_cells, n_genes // 2)
+    np.testing.assert_array_max_ulp(found.data, np.ones(n_cells // 2), maxulp=2)

@@ -61,7 +61,8 @@ def test_a_part_is_that_of_the_matrix_it_stands_for():
     expected, expected_genes = Blocks(matrix).part(cells, 30, None)
     np.testing.assert_array_equal(genes, expected_genes)
     assert part.shape == (len(cells), 30)
-    np.testing.assert_allclose(part.sweep(W[genes], FROM_ZERO, STEP).cross, expected.sweep(W[genes], FROM_ZERO, STEP).cross)
+    ours, theirs = (each.sweep(W[genes], FROM_ZERO, STEP).cross for each in (part, expected))
+    np.testing.assert_allclose(ours, theirs)
     required = np.zeros(GENES, dtype=bool)
     required[np.flatnonzero(~np.isin(np.arange(GENES), genes))[:2]] = True
     assert np.isin(np.flatnonzero(required), approximation.part(cells, 30, required)[1]).all()

@@ -98,11 +98,11 @@ class Schedule:
     ) -> WarmStart:
         """Fit many of the cells on their leading directions; where X is small, that is left to the last step."""
         cells = low_rank_approximation(many, self.rank, rng, near=None if placed is None else placed.directions)
-        problem_here = self._early(problem, cells, SETTLE_TOLERANCE * problem.tol)
-        start = placed or WarmStart(self._start(problem_here, rng), problem.penalty)
+        early = self._early(problem, cells, SETTLE_TOLERANCE * problem.tol)
+        start = placed or WarmStart(self._start(early, rng), problem.penalty)
         if cells is problem.cells:
             return start
-        fitted = self._solve(replace(problem_here, penalty=start.penalty), start.factors)
+        fitted = self._solve(replace(early, penalty=start.penalty), start.factors)
         if many is not problem.cells:
             return WarmStart(Factors(FROM_ZERO, fitted.factors.W), fitted.penalty)
         journal.passes += 1  # over all of X, if only on some directions
@@ -176,7 +176,7 @@ def score_cells(
     gene_weights: np.ndarray | None = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Usages (cells, rank) of cells X, as the fitted model would have them.
+    """Usages (cells, rank) of cells X, as the fit would have them.
 
     ``scale`` takes a program from the public gauge to the solver's. The columns of X are the genes of ``W`` that are
     ``measured`` (a mask), by default all; the cells count as zero on the others.

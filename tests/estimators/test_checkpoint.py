@@ -16,7 +16,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 import genesieve as gs
-from genesieve.core import starts as init
+from genesieve.core import starts
+from genesieve.core.cells import sampling
 from genesieve.core.cells.blocks import Blocks
 
 pytestmark = [
@@ -98,8 +99,8 @@ def one_line(caught):
 @pytest.fixture
 def small_samples(monkeypatch):
     """Few cells count as many."""
-    monkeypatch.setattr(init, "SAMPLE_CELLS", 50)
-    monkeypatch.setattr(init, "NMF_START_CELLS", 30)
+    monkeypatch.setattr(sampling, "SAMPLE_CELLS", 50)
+    monkeypatch.setattr(starts, "NMF_START_CELLS", 30)
 
 
 # ------------------------------------------------------------------------------------------------ laws

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import genesieve as gs
-from genesieve.core import starts as init
+from genesieve.core import starts
 from genesieve.core.cells.blocks import Blocks
 from genesieve.core.solvers import Factors
 from material import shared_file
@@ -80,7 +80,7 @@ def real(request) -> Real:
     if "log" not in str(adata.uns["value_type"]):
         X.data = np.log1p(X.data)
     classes = adata.obs[DATA[request.param]].nunique()
-    return Real(X, classes, init.nmf(Blocks(X), classes, np.random.default_rng(0)))
+    return Real(X, classes, starts.nmf(Blocks(X), classes, np.random.default_rng(0)))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -14,8 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import genesieve as gs
-from genesieve.core import starts as init
-from genesieve.core.cells import sources
+from genesieve.core.cells import sampling, sources
 from genesieve.estimators.ssnmf import ORTHOGONALITY
 
 VARIANTS = [
@@ -144,8 +143,8 @@ def test_gene_weights_move_the_choice_and_keep_the_scale(data):
 @pytest.mark.parametrize("sampled", [False, True])
 def test_required_genes_are_kept_whatever_they_gain(data, monkeypatch, solver, sampled):
     if sampled:
-        monkeypatch.setattr(init, "SAMPLE_CELLS", 30)
-        monkeypatch.setattr(init, "SAMPLE_GENES", 150)
+        monkeypatch.setattr(sampling, "SAMPLE_CELLS", 30)
+        monkeypatch.setattr(sampling, "SAMPLE_GENES", 150)
     required = np.array([300, 450, 499])  # noise
     assert not fit(data, solver=solver, n_genes=60).get_support()[required].any()
     model = fit(data, solver=solver, n_genes=60, required_genes=required)
@@ -301,8 +300,8 @@ def test_users_start(data):
 @pytest.mark.parametrize("solver", ["bcd", "mapalm"])
 def test_many_cells_start_from_a_sample(data, monkeypatch, solver):
     whole = fit(data, solver=solver)
-    monkeypatch.setattr(init, "SAMPLE_CELLS", 30)
-    monkeypatch.setattr(init, "SAMPLE_GENES", 60)
+    monkeypatch.setattr(sampling, "SAMPLE_CELLS", 30)
+    monkeypatch.setattr(sampling, "SAMPLE_GENES", 60)
     assert fit(data, solver=solver).objective_ == pytest.approx(whole.objective_, rel=0.01)
 
 

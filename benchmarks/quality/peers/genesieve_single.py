@@ -15,7 +15,7 @@ missing, versions = ours.missing, ours.versions
 
 
 def cluster(data: Cells, n_clusters: int, seed: int) -> np.ndarray:
-    from genesieve.core import schedule as model
+    from genesieve.core import schedule
 
-    with patch.object(model, "PENALISED_STARTS", 1):
+    with patch.object(schedule, "PENALISED_STARTS", 1):
         return ours.ssnmf(data, n_clusters, seed)

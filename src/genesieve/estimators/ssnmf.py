@@ -16,13 +16,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from genesieve._checks import check_array, check_non_negative, check_two_dimensional, one_line_errors
 from genesieve._random import as_generator
-from genesieve.core.cells.blocks import Blocks
+from genesieve.core.cells.blocks import Blocks, NoUsages
+from genesieve.core.cells.low_rank import leading_scores
 from genesieve.core.cells.streamed import as_source, streamed
 from genesieve.core.objective import gram_of
-from genesieve.core.schedule import Model, leading_scores, score_cells
-from genesieve.core.solvers import Callback, Result, best_of
+from genesieve.core.schedule import Schedule, score_cells
+from genesieve.core.solvers import SOLVERS, Callback, Journal, Result, best_of
 from genesieve.core.weights import variation_weights
-from genesieve.estimators._checkpoint import Checkpoint, Kept
+from genesieve.estimators._checkpoint import Checkpoint, SavedFit
 from genesieve.estimators._parameters import check_parameters, describe_fit, read_memory, read_required, read_start
 from genesieve.interpret.labels import label_cells, n_scores
 
@@ -270,7 +271,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = self._read(X, reset=True)
         check_parameters(self, X.shape)
         source = as_source(X, n_jobs=self.n_jobs, memory=read_memory(self.memory), rank=self.n_components)
-        if not source.holds_usages and self.solver != "bcd":
+        if SOLVERS[self.solver].needs_usages and not source.holds_usages:
             raise ValueError(f"solver must be 'bcd' for a Dask array, got {self.solver!r}")
         blocks = Blocks(source, n_jobs=self.n_jobs)
         self.orthogonality_, self.gene_weights_ = self._resolve(blocks)
@@ -284,15 +285,16 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _fit_starts(self, blocks: Blocks, starts: list[np.random.Generator]) -> Result:
         """The best of the fits from every start; a checkpoint says which are done, and where to go on."""
-        model = self._model(blocks)
-        book, kept = self._open_checkpoint(blocks)
-        best = None if kept is None else kept.best
+        schedule = self._schedule(blocks)
+        file, saved = self._open_checkpoint(blocks)
+        best = None if saved is None else saved.best
         for number, start in enumerate(starts):
-            if kept is not None and number < kept.restart:
+            if saved is not None and number < saved.restart:
                 continue
-            keep = None if book is None else book.keeper(number, best)
-            snapshot = kept.snapshot if kept is not None and number == kept.restart else None
-            result = model.fit(blocks, start, self.callback, keep=keep, snapshot=snapshot)
+            journal = Journal(self.callback, save=None if file is None else file.saver(number, best))
+            if saved is not None and number == saved.restart:
+                journal.snapshot = saved.snapshot
+            result = schedule.fit(blocks, start, journal=journal)
             best = result if best is None else best_of([best, result])
             if result.stopped:
                 best = replace(best, stopped=True)
@@ -300,15 +302,15 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         assert best is not None, "there is at least one start"
         return best
 
-    def _open_checkpoint(self, blocks: Blocks) -> tuple[Checkpoint | None, Kept | None]:
+    def _open_checkpoint(self, blocks: Blocks) -> tuple[Checkpoint | None, SavedFit | None]:
         if self.checkpoint is None:
             return None, None
-        book = Checkpoint(self.checkpoint, describe_fit(self, blocks))
-        return book, book.read()
+        file = Checkpoint(self.checkpoint, describe_fit(self, blocks))
+        return file, file.read()
 
     def _resolve(self, blocks: Blocks) -> tuple[float | str, np.ndarray | None]:
         """The penalty and the gene weights that ``"auto"`` stands for."""
-        budget = self.solver == "bcd" and self.n_genes is not None and self.sparsity is not None
+        budget = not SOLVERS[self.solver].of_paper and self.n_genes is not None and self.sparsity is not None
         orthogonality, weights = self.orthogonality, self.gene_weights
         if isinstance(orthogonality, str) and orthogonality == "auto":
             orthogonality = ORTHOGONALITY if budget and self.labels == "argmax" else 0.0
@@ -320,9 +322,9 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             weights = check_array("gene_weights", weights, (blocks.shape[1],), positive=True)
         return orthogonality, weights
 
-    def _model(self, blocks: Blocks) -> Model:
+    def _schedule(self, blocks: Blocks) -> Schedule:
         """The parameters in the core's terms."""
-        return Model(
+        return Schedule(
             rank=self.n_components,
             n_genes=self.n_genes,
             sparsity=self.sparsity,
@@ -381,9 +383,9 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
 
 def _usages(blocks: Blocks, result: Result) -> np.ndarray:
-    """H of a result, solved from W where it stayed with the cells or was not kept."""
+    """H of a result, solved from W where it stayed with the cells or was not saved."""
     H, W = result.factors
-    return blocks.usages(W, result.penalty.cell_step(gram_of(W))) if H is None else H
+    return blocks.usages(W, result.penalty.cell_step(gram_of(W))) if isinstance(H, NoUsages) else H
 
 
 def _pick_columns(table: Any, names: np.ndarray) -> Any:

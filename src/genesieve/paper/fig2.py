@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from genesieve.core.cells.blocks import Blocks
 from genesieve.core.constraints import RowSparse
 from genesieve.core.objective import Overlap
-from genesieve.core.solvers import Run, bcd, mapalm, palm
+from genesieve.core.solvers import Problem, Solve, bcd, mapalm, palm
 from genesieve.paper.harness import Data, Done, Task
 from genesieve.paper.report import Section, markdown
 from genesieve.paper.study import Study, draw
@@ -22,7 +22,7 @@ from genesieve.pl._style import LOUD, OKABE_ITO, PAGE, QUIET, SEQUENTIAL, SMALL,
 TITLE = "Figure 2: the synthetic data, and convergence at rho = 0.5"
 RHO = 0.5
 ITERATIONS = 100
-SOLVERS = {"PALM": palm, "maPALM": mapalm, "exact blocks (bcd)": bcd}
+SOLVERS: dict[str, Solve] = {"PALM": palm, "maPALM": mapalm, "exact blocks (bcd)": bcd}
 COLORS = {"PALM": QUIET, "maPALM": OKABE_ITO[0], "exact blocks (bcd)": LOUD}
 MARKS = (1, 5, 10, 20, 50, 100)  # iterations in the table
 
@@ -41,9 +41,9 @@ def run(study: Study) -> Section:
 def course(data: Data, task: Task) -> dict[str, Any]:
     """The objective after every iteration."""
     blocks = Blocks(data.X, n_jobs=1)
-    run = Run(blocks, RowSparse(data.recipe.n_genes), Overlap(RHO), ITERATIONS, tol=0.0)
-    SOLVERS[task.method](run, data.start(task.start))
-    return {"objective": [step.objective for step in run.history], "passes": [step.passes for step in run.history]}
+    problem = Problem(blocks, RowSparse(data.recipe.n_genes), Overlap(RHO), ITERATIONS, tol=0.0)
+    history = SOLVERS[task.method](problem, data.start(task.start)).history
+    return {"objective": [step.objective for step in history], "passes": [step.passes for step in history]}
 
 
 def _table(done: list[Done]) -> str:

@@ -99,7 +99,7 @@ def project(
     H = score_cells(
         select_genes(X, columns[seen]),
         fit.weights[selected][kept],
-        seen=seen[kept],
+        measured=seen[kept],
         scale=fit.scale,
         penalty=fit.penalty,
         gene_weights=None if fit.gene_weights is None else fit.gene_weights[selected][kept],

@@ -20,7 +20,7 @@ from scipy import sparse
 
 import genesieve as gs
 from genesieve.core.cells import sources, streamed
-from genesieve.core.cells.blocks import Blocks
+from genesieve.core.cells.blocks import FROM_ZERO, Blocks
 from genesieve.core.cells.sources import InFile, InMemory
 from genesieve.core.cells.stored import StoredCSR, StoredDense
 from genesieve.core.cells.streamed import TO_ROWS, as_source
@@ -94,7 +94,7 @@ def fit(X, **options):
 
 def everything(blocks):
     """All that a solver asks of blocks."""
-    sweep = blocks.sweep(W, None, STEP)
+    sweep = blocks.sweep(W, FROM_ZERO, STEP)
     part, genes = blocks.part(np.array([0, 13, 14, 50, 89]), 6)
     return [
         *sweep,
@@ -105,7 +105,7 @@ def everything(blocks):
         blocks.squared_norm,
         blocks.squared_residual(W, sweep),
         genes,
-        *part.sweep(W[genes], None, STEP),
+        *part.sweep(W[genes], FROM_ZERO, STEP),
     ]
 
 
@@ -511,7 +511,7 @@ def test_memory_does_not_grow_over_passes(tmp_path, monkeypatch):
     wide = RNG.random((500, 4))
     sizes = []
     for _ in range(20):
-        blocks.sweep(wide, None, STEP)
+        blocks.sweep(wide, FROM_ZERO, STEP)
         gc.collect()
         sizes.append(int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
     assert sizes[-1] - sizes[1] < 16e6  # a piece that stayed in every pass would be 36 MB, a pass 144 MB

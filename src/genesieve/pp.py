@@ -187,9 +187,7 @@ def prepare_like(
     return adata if copy else None
 
 
-def _follow(
-    recipe: Recipe, adata: AnnData, X: Any, kept: np.ndarray, layer: str | None, raw_layer: str | None
-) -> None:
+def _follow(recipe: Recipe, adata: AnnData, X: Any, kept: np.ndarray, layer: str | None, raw_layer: str | None) -> None:
     """Do to the values what the recipe says, or note it for when they are read."""
     if isinstance(X, Streamed):
         adata.var[KEPT] = kept

@@ -270,7 +270,7 @@ MORE = {
     "no such command": (("nothing",), USAGE, "nothing"),
     "not a number": (("run", "data.h5ad", "--rank", "many", "--genes", 9, "-o", "out"), USAGE, "integer"),
     "unknown format": (("run", "sets.gmt", *REQUEST, "-o", "out"), USAGE, ".h5ad"),
-    "no orientation": (("run", "table.csv", *REQUEST, "-o", "out"), USAGE, "cells_in"),
+    "no orientation": (("run", "table.csv", *REQUEST, "-o", "out"), USAGE, "--cells-in"),
     "odd orientation": (("run", "table.csv", *REQUEST, "-o", "out", "--cells-in", "up"), USAGE, "got 'up'"),
     "rank of zero": (("run", "data.h5ad", "-r", 0, "-k", 9, "-o", "out"), USAGE, "at least 1, got 0"),
     "too many left out": (("run", "data.h5ad", *REQUEST, "-o", "out", "--exclude-genes", "^g"), USAGE, "1 and 8"),

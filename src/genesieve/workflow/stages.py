@@ -120,7 +120,11 @@ def _make_names_unique(adata: AnnData) -> None:
 def prepare(adata: AnnData, settings: Settings) -> None:
     """Normalise and log as far as needed, and check what was asked for against what is left."""
     free = next(name for name in ("raw", *(f"raw_{number}" for number in range(1, 1000))) if name not in adata.layers)
-    choices = {"values": settings.values, "min_cells": settings.share_or_cells, "preset": settings.preset}
+    choices: dict[str, Any] = {
+        "values": settings.values,
+        "min_cells": settings.share_or_cells,
+        "preset": settings.preset,
+    }
     with asked_for():
         pp.prepare(adata, layer=settings.layer, raw_layer=free, **choices)
         n_genes = int(given_genes(adata, None, settings.exclude_genes, None).sum())

@@ -72,7 +72,7 @@ def project(
     with connected(resources.dask), staged(Path(out), force=force) as folder, log.listening():
         with watch.stage("read"), log.timed("read"):
             given = take(data, settings, resources)
-        with watch.stage("prepare"), log.timed("prepare"):
+        with watch.stage("prepare"), log.timed("prepare"), asked_for():
             pp.prepare_like(given.adata, fitted, layer=settings.layer, raw_layer=None)
         with watch.stage("project"), log.timed("project"):
             _check_genes(given, fitted, missing)

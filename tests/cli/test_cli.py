@@ -21,6 +21,7 @@ from scipy import sparse
 
 import genesieve as gs
 from genesieve.cli import main
+from genesieve.cli._screen import in_flags
 
 N_CELLS, N_GENES, RANK, BUDGET = 60, 40, 3, 20
 N_SETS = 5  # a type has one gene in so many, the others are idle
@@ -270,7 +271,7 @@ MORE = {
     "no such command": (("nothing",), USAGE, "nothing"),
     "not a number": (("run", "data.h5ad", "--rank", "many", "--genes", 9, "-o", "out"), USAGE, "integer"),
     "unknown format": (("run", "sets.gmt", *REQUEST, "-o", "out"), USAGE, ".h5ad"),
-    "no orientation": (("run", "table.csv", *REQUEST, "-o", "out"), USAGE, "cells_in"),
+    "no orientation": (("run", "table.csv", *REQUEST, "-o", "out"), USAGE, "--cells-in"),
     "odd orientation": (("run", "table.csv", *REQUEST, "-o", "out", "--cells-in", "up"), USAGE, "got 'up'"),
     "rank of zero": (("run", "data.h5ad", "-r", 0, "-k", 9, "-o", "out"), USAGE, "at least 1, got 0"),
     "too many left out": (("run", "data.h5ad", *REQUEST, "-o", "out", "--exclude-genes", "^g"), USAGE, "1 and 8"),
@@ -278,11 +279,13 @@ MORE = {
     "no expression": (("run", "data.h5ad", *REQUEST, "-o", "out", "--exclude-genes", "("), USAGE, "unterminated"),
     "negative values": (("run", "scaled.h5ad", *REQUEST, "-o", "out"), FAILED, "must not be negative"),
     "values in raw": (("run", "raw.h5ad", *REQUEST, "-o", "out"), USAGE, "--use-raw"),
-    "unknown solver": (("run", "data.h5ad", *REQUEST, "-o", "out", "--solver", "x"), USAGE, "solver must be"),
+    "unknown solver": (("run", "data.h5ad", *REQUEST, "-o", "out", "--solver", "x"), USAGE, "--solver must be"),
     "unknown preset": (("run", "data.h5ad", *REQUEST, "-o", "out", "--preset", "x"), USAGE, "preset must be"),
     "unknown method": (("run", "data.h5ad", *REQUEST, "-o", "out", "--method", "kmeans"), USAGE, "method must be"),
     "there already": (("run", "data.h5ad", *REQUEST, "-o", "results"), USAGE, "--force"),
     "foreign record": (("run", "--from", "foreign.json", "-o", "out"), FAILED, "foreign.json must be"),
+    "unknown rule": (("run", "data.h5ad", *REQUEST, "-o", "out", "--label-rule", "x"), USAGE, "--label-rule must be"),
+    "too little memory": (("run", "data.h5ad", *REQUEST, "-o", "out", "--memory", "1MB"), USAGE, "--memory must be at"),
     "missing genes": (("project", "fewer.h5ad", "-m", "results", "-o", "out"), USAGE, "--missing zero"),
     "other genes": (("project", "table.csv", "--cells-in", "rows", "-m", "results"), FAILED, "none of its 20"),
     "no model": (("project", "data.h5ad", "-m", "mine", "-o", "out"), FAILED, "must hold a model"),
@@ -341,6 +344,21 @@ def test_more_bad_input(bad_place, name, monkeypatch, capsys):
     assert says in one_line(stderr)
     assert stdout == ""
     assert tree(bad_place) == before
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("label_rule must be 'argmax', got 'x'", "--label-rule must be 'argmax', got 'x'"),
+        ("clusters must come with label_rule kmeans", "--clusters must come with --label-rule kmeans"),
+        ("known must be a column of obs", "--labels must be a column of obs"),
+        ("out must be new; force=True replaces it", "out must be new; --force replaces it"),
+        ("lacks 2 genes; missing='zero': not seen", "lacks 2 genes; --missing zero: not seen"),
+        ("/data/max_iter/x.h5ad must be readable", "/data/max_iter/x.h5ad must be readable"),
+    ],
+)
+def test_errors_name_the_flag_that_was_typed(message, told):
+    assert in_flags(message) == told
 
 
 def test_debug_shows_the_traceback(bad_place, monkeypatch, capsys):

@@ -427,3 +427,12 @@ def test_transform_with_the_wrong_genes(data):
         with pytest.raises(ValueError, match=message) as error:
             call()
         assert "\n" not in str(error.value)
+
+
+def test_scikit_learn_s_manners(data):
+    model = gs.SSNMF(3, n_genes=120, random_state=0)
+    with pytest.raises(AttributeError):
+        _ = model.n_components_
+    labels = model.fit_predict(data)
+    np.testing.assert_array_equal(labels, model.labels_)
+    assert model.n_components_ == 3

@@ -22,7 +22,7 @@ from genesieve._report.figures import course, still_pictures
 from genesieve._report.layout import choose_cells, place_cells
 from genesieve._report.payload import make_payload
 from genesieve._report.source import UNSURE, Source, read_source
-from genesieve._slots.record import PARAMETERS
+from genesieve.estimators._parameters import RECORDED
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -143,7 +143,7 @@ def _render(source: Source, **given: Any) -> str:
 
 def _parameters(params: Mapping[str, Any]) -> dict[str, Any]:
     """The fit's parameters in the order of the estimator's, which files do not keep."""
-    names = [*PARAMETERS, *sorted(set(params) - set(PARAMETERS))]
+    names = [*RECORDED, *sorted(set(params) - set(RECORDED))]
     return {name: params[name] for name in names if name in params and name not in INTERNAL}
 
 

@@ -12,31 +12,13 @@ import pandas as pd
 from genesieve._anndata import fit_of, table_of
 from genesieve._slots.keys import Keys
 from genesieve.core.objective import Penalty, gram_of, pack_penalty, unpack_penalty
+from genesieve.estimators._parameters import RECORDED
 from genesieve.estimators.ssnmf import SSNMF
 from genesieve.interpret.labels import Labelling
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
-# Parameters of the estimator that say what was fitted. None is written as no entry: not every file format has it.
-PARAMETERS = (
-    "n_components",
-    "n_genes",
-    "sparsity",
-    "orthogonality",
-    "solver",
-    "init",
-    "max_iter",
-    "tol",
-    "n_restarts",
-    "labels",
-    "n_clusters",
-    "resolution",
-    "gauge",
-    "gene_weights",
-    "line_search",
-    "random_state",
-)
 BUDGETS = {"rows": "_l20", "columns": "_lc0", "entries": "_l0", None: ""}
 
 
@@ -112,7 +94,8 @@ def write_usages(adata: AnnData, keys: Keys, H: np.ndarray, found: Labelling) ->
 
 
 def _pack_params(model: SSNMF) -> dict[str, Any]:
-    params = {name: getattr(model, name) for name in PARAMETERS}
+    """Parameters that say what was fitted. None is written as no entry: not every file format has it."""
+    params = {name: getattr(model, name) for name in RECORDED}
     if not isinstance(params["init"], str):
         params["init"] = "given"
     params["orthogonality"] = model.orthogonality_  # what "auto" stood for

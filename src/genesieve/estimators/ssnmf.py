@@ -24,7 +24,8 @@ from genesieve.core.schedule import Schedule, score_cells
 from genesieve.core.solvers import SOLVERS, Callback, Journal, Result, best_of
 from genesieve.core.weights import variation_weights
 from genesieve.estimators._checkpoint import Checkpoint, SavedFit
-from genesieve.estimators._parameters import check_parameters, describe_fit, read_memory, read_required, read_start
+from genesieve.estimators._parameters import check_parameters, read_memory
+from genesieve.estimators._reading import describe_fit, read_required, read_start
 from genesieve.interpret.labels import label_cells, n_scores
 
 STORAGE = ("csr", "csc")
@@ -105,6 +106,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ----------
     components_ : (n_components, n_features) array
         Gene weights of every program.
+    n_components_ : int
+        Number of programs.
     labels_ : (n_samples,) array
         The program that each cell uses most, or its cluster.
     confidence_ : (n_samples,) array
@@ -124,6 +127,29 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         gauge to the solver's, and the weight of every gene or ``None``.
     orthogonality_ : float or "exact"
         The penalty that ``"auto"`` stood for.
+
+    References
+    ----------
+    The model, its constraints and the solvers ``"palm"`` and ``"mapalm"``: Min, Xu, Wan and Chang, Structured Sparse
+    Non-negative Matrix Factorization with l2,0-Norm for scRNA-seq Data Analysis.
+
+    Exact blocks: Xu and Yin (2013), A block coordinate descent method for regularized multiconvex optimization with
+    applications to nonnegative tensor factorization and completion, SIAM Journal on Imaging Sciences 6(3).
+
+    Programs and usages in single cells: Kotliar et al. (2019), Identifying gene expression programs of cell-type
+    identity and cellular activity with single-cell RNA-Seq, eLife 8:e43803.
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> X = gs.datasets.demo().X  # logged expression of 700 cells on 765 genes
+    >>> model = gs.SSNMF(6, n_genes=200, random_state=0)
+    >>> model.fit_transform(X).shape
+    (700, 6)
+    >>> model.components_.shape, int(model.get_support().sum())
+    ((6, 765), 200)
+    >>> model.transform(X[:10]).shape
+    (10, 6)
     """
 
     def __init__(
@@ -187,6 +213,10 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Fit, and return the usages of the cells (cells x programs)."""
         return self._fit(X)
 
+    def fit_predict(self, X: Any, y: object = None) -> np.ndarray:
+        """Fit, and return the labels of the cells."""
+        return self.fit(X).labels_
+
     def transform(self, X: Any, *, selected_only: bool = False) -> np.ndarray:
         """Usages of new cells, with the fitted programs and penalty.
 
@@ -219,8 +249,13 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return np.flatnonzero(mask) if indices else mask
 
     @property
-    def _n_features_out(self) -> int:
+    def n_components_(self) -> int:
+        """Number of programs of the fit."""
         return len(self.components_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -61,7 +61,7 @@ def check_free(out: Path, *, force: bool, carry: bool = False) -> None:
     if not is_result(out):
         raise RequestError(f"{out} must be new, empty or an earlier result of genesieve, got a folder of other things")
     if not force:
-        raise RequestError(f"{out} must be new or empty, got an earlier result; --force replaces it")
+        raise RequestError(f"{out} must be new or empty, got an earlier result; force=True replaces it")
     others = [] if carry else others_files(out)
     if others:
         names = ", ".join(str(file) for file in others[:SHOWN_FILES]) + (", ..." if len(others) > SHOWN_FILES else "")

@@ -81,9 +81,10 @@ def report(
     --------
     >>> import genesieve as gs
     >>> adata = gs.datasets.demo()
-    >>> gs.tl.ssnmf(adata, 6, 200)
-    >>> gs.report(adata, "report.html", known="cell_type")  # doctest: +SKIP
-    PosixPath('report.html')
+    >>> gs.tl.ssnmf(adata, 4, 50)
+    >>> from tempfile import gettempdir
+    >>> gs.report(adata, f"{gettempdir()}/report.html", known="cell_type").name
+    'report.html'
     """
     check_anndata(adata)
     check_integer("max_cells", max_cells, 1)

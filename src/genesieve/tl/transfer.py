@@ -78,10 +78,10 @@ def project(
     >>> import genesieve as gs
     >>> adata = gs.datasets.demo()
     >>> old, new = adata[:600].copy(), adata[600:].copy()
-    >>> gs.tl.ssnmf(old, 6, 200)
+    >>> gs.tl.ssnmf(old, 4, 50)
     >>> gs.tl.project(new, old)
     >>> new.obsm["X_ssnmf"].shape
-    (100, 6)
+    (100, 4)
     """
     check_choice("missing", missing, ["error", "zero", "ignore"])
     fit = read_fit(model, key, name="model")
@@ -177,7 +177,7 @@ def panel(
     --------
     >>> import genesieve as gs
     >>> adata = gs.datasets.demo()
-    >>> gs.tl.ssnmf(adata, 6, 200)
+    >>> gs.tl.ssnmf(adata, 4, 50)
     >>> table = gs.tl.panel(adata, 30)
     >>> table.attrs["agreement"] > 0.9
     True

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from genesieve._anndata import LOG_BASES, check_anndata, kind_of_values, own, read_values
+from genesieve._anndata import LOG_BASES, kind_of_values, own, read_values
 from genesieve._checks import check_choice, check_integer, check_number
 from genesieve._slots.keys import KEPT, PREPARE
+from genesieve._slots.read import check_anndata, read_preparation
+from genesieve._slots.write import write_preparation
 from genesieve.core.cells.blocks import Blocks, Survey
 from genesieve.core.cells.streamed import Streamed, as_source
 from genesieve.core.cells.transform import Transform
@@ -169,7 +171,7 @@ def prepare_like(
     """
     check_choice("values", values, ["auto", *VALUES])
     check_anndata(fitted, "fitted")
-    done = fitted.uns.get(PREPARE)
+    done = read_preparation(fitted)
     if not done:
         raise ValueError(f"fitted must have been prepared by gs.pp.prepare, got no {PREPARE!r} in its uns")
     adata = own(adata, copy=copy)
@@ -302,7 +304,7 @@ def _record(adata: AnnData, recipe: Recipe, kept: np.ndarray, where: str, how: d
     """Say what was done, or what is to be done as values are read, in ``uns`` and in the log."""
     if recipe.log_base is not None and not how["on_the_fly"]:
         adata.uns["log1p"] = {"base": recipe.log_base}  # where scanpy looks for it
-    adata.uns[PREPARE] = {
+    done = {
         "values": recipe.values,
         "values_from": recipe.values_from,
         "preset": recipe.preset,
@@ -314,6 +316,7 @@ def _record(adata: AnnData, recipe: Recipe, kept: np.ndarray, where: str, how: d
         "raw_values": where,
         **how,
     }
+    write_preparation(adata, done)
     logger.info(
         "values are %s (by %s); kept %d of %d genes (min_cells=%s); %s; logarithm: %s; raw values in %s",
         recipe.values,

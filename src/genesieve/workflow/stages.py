@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from genesieve import datasets, pp, tl
 from genesieve._anndata import listing
-from genesieve._slots.keys import PREPARE, Keys
+from genesieve._slots.read import read_preparation, read_projection
 from genesieve.core.cells.streamed import streamed
 from genesieve.interpret.genesets import read_gene_sets
 from genesieve.io import FileError, RequestError, open_in_file, read, size_in_memory
@@ -128,7 +128,7 @@ def prepare(adata: AnnData, settings: Settings) -> None:
     with asked_for():
         pp.prepare(adata, layer=settings.layer, raw_layer=free, **choices)
         n_genes = int(given_genes(adata, None, settings.exclude_genes, None).sum())
-    done = adata.uns[PREPARE]
+    done = read_preparation(adata)
     kept = f"genes seen in at least {done['min_cells']:g} of the cells, of {done['n_genes_given']} given"
     limits = {
         "rank": (min(adata.n_obs, n_genes), f"the smaller of {adata.n_obs} cells and {n_genes} {kept}"),
@@ -181,7 +181,7 @@ def score(adata: AnnData, column: str | None) -> dict[str, float]:
 
     known = adata.obs[column].notna().to_numpy()
     types = adata.obs[column][known].astype(str).to_numpy()
-    found = adata.obs[Keys(KEY).labels][known].astype(str).to_numpy()
+    found = read_projection(adata, KEY).of_cells("labels")[known].astype(str).to_numpy()
     return {
         "nmi": float(nmi(types, found)),
         "purity": float(purity(types, found)),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from genesieve import pp, tl
 from genesieve._checks import check_choice
 from genesieve.io import FileError, RequestError
+from genesieve.tl._tables import cells_table
 from genesieve.workflow.cluster import connected
 from genesieve.workflow.fit import Outcome, describe_file
 from genesieve.workflow.folder import is_result, read_record, staged, write_record
@@ -19,7 +20,6 @@ from genesieve.workflow.outputs import (
     FIGURES,
     KEY,
     RESULT,
-    cells_table,
     write_figures,
     write_object,
     write_outputs,

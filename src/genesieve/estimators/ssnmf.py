@@ -25,6 +25,7 @@ from genesieve.core.weights import variation_weights
 from genesieve.estimators._checkpoint import Checkpoint, Kept
 from genesieve.estimators._parameters import check_parameters, describe_fit, read_memory, read_required, read_start
 from genesieve.interpret.labels import label_cells, n_scores
+from genesieve.interpret.programs import largest_first
 
 STORAGE = ("csr", "csc")
 DTYPES = [np.float64, np.float32]
@@ -75,8 +76,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     resolution
         Resolution of ``"leiden"``, instead of a number of clusters.
     gauge
-        ``"unit"`` gives every program's gene vector unit length, so that usages carry the scale of the data; ``None``
-        leaves the factors as the solver ended.
+        ``"unit"`` gives every program's gene vector unit length, so that usages carry the scale of the data, and puts
+        the programs that cells use most in all first; ``None`` leaves the factors as the solver ended.
     gene_weights
         A positive weight for each gene in the fit; ``components_`` stays on the scale of the data. ``"variation"``:
         the gene's coefficient of variation, so that the budget goes to genes that vary, not to abundant ones.
@@ -340,8 +341,12 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         W = result.factors.W
         if self.gene_weights_ is not None:
             W = (W / self.gene_weights_[:, None]).astype(W.dtype)
-        norms = np.linalg.norm(W, axis=0) if self.gauge == "unit" else np.ones(W.shape[1])
-        self.gauge_scale_ = np.where(norms > 0, norms, 1.0).astype(W.dtype)
+        self.gauge_scale_ = np.ones(W.shape[1], dtype=W.dtype)
+        if self.gauge == "unit":
+            norms = np.linalg.norm(W, axis=0)
+            scale = np.where(norms > 0, norms, 1.0).astype(W.dtype)
+            order = largest_first(H * scale, W / scale)
+            H, W, self.gauge_scale_ = H[:, order], W[:, order], scale[order]
         self.penalty_ = result.penalty
         H = H * self.gauge_scale_
         self.components_ = np.ascontiguousarray((W / self.gauge_scale_).T)

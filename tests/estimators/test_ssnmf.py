@@ -16,8 +16,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import genesieve as gs
 from genesieve.core import starts as init
 from genesieve.core.cells import sources
-from genesieve.interpret.programs import largest_first
 from genesieve.estimators.ssnmf import ORTHOGONALITY
+from genesieve.interpret.programs import largest_first
 
 VARIANTS = [
     {},

@@ -279,7 +279,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             blocks = blocks.weighted(self.gene_weights_)
         rng = as_generator(self.random_state)
         best = self._fit_starts(blocks, rng.spawn(self.n_restarts))
-        H = self._publish(best, _usages(blocks, best), blocks.plain_norm)
+        H = self._publish(best, _usages(blocks, best), blocks)
         self._label(blocks, H, seed=int(rng.integers(2**31)))
         return H
 
@@ -336,20 +336,20 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             required=read_required(self, blocks.shape[1]),
         )
 
-    def _publish(self, result: Result, H: np.ndarray, squared_norm: float) -> np.ndarray:
-        """Set the fitted attributes from a solver's result, in the public gauge; the usages."""
-        W = result.factors.W
+    def _publish(self, result: Result, H: np.ndarray, blocks: Blocks) -> np.ndarray:
+        """Set the fitted attributes from a solver's result, in the public gauge and order; the usages."""
+        W, squared_norm = result.factors.W, blocks.plain_norm
         if self.gene_weights_ is not None:
-            W = (W / self.gene_weights_[:, None]).astype(W.dtype)
-        self.gauge_scale_ = np.ones(W.shape[1], dtype=W.dtype)
+            W = W / self.gene_weights_[:, None]
+        self.gauge_scale_ = np.ones(W.shape[1])
         if self.gauge == "unit":
             norms = np.linalg.norm(W, axis=0)
-            scale = np.where(norms > 0, norms, 1.0).astype(W.dtype)
+            scale = np.where(norms > 0, norms, 1.0)
             order = largest_first(H * scale, W / scale)
             H, W, self.gauge_scale_ = H[:, order], W[:, order], scale[order]
         self.penalty_ = result.penalty
-        H = H * self.gauge_scale_
-        self.components_ = np.ascontiguousarray((W / self.gauge_scale_).T)
+        H = (H * self.gauge_scale_).astype(blocks.value_dtype)
+        self.components_ = np.ascontiguousarray((W / self.gauge_scale_).T, dtype=blocks.value_dtype)
         self.objective_, self.converged_ = result.objective, result.converged
         self.reconstruction_err_ = float(np.sqrt(result.squared_residual))
         self.explained_ = 1.0 - result.squared_residual / squared_norm if squared_norm > 0 else 0.0

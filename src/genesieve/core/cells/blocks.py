@@ -20,6 +20,11 @@ from genesieve.core.cells.transform import row_sums
 from genesieve.core.constraints import largest
 from genesieve.core.objective import CellStep, gram_of, half_squared_residual
 
+# Up to so many cells, products with X and all that follows are in double precision: single precision would end a fit a
+# little elsewhere on another processor, and clusters on a graph of neighbours far elsewhere. Beyond it only the last few
+# passes are in the precision of X; programs are placed and settled on fewer cells.
+DOUBLE_CELLS = 20_000
+
 
 class Sweep(NamedTuple):
     """What one pass over the cells returns."""
@@ -53,7 +58,8 @@ class Blocks:
         self.n_jobs = n_jobs
         self.threads = available_threads(n_jobs)
         self.shape: tuple[int, int] = self._source.shape
-        self.dtype: np.dtype[Any] = self._source.dtype
+        self.value_dtype: np.dtype[Any] = self._source.dtype  # of X, and so of what a fit hands out
+        self.dtype = np.dtype(np.float64) if self.shape[0] <= DOUBLE_CELLS else self.value_dtype  # of the work on it
         self.holds_usages = self._source.holds_usages
         self.in_memory = isinstance(self._source, InMemory)
 
@@ -169,7 +175,7 @@ class Blocks:
 
 def _solve_block(W: np.ndarray, step: CellStep, X: Any, H: np.ndarray | None) -> np.ndarray:
     products = X @ W
-    return step(np.zeros_like(products) if H is None else H, products).astype(X.dtype, copy=False)
+    return step(np.zeros_like(products) if H is None else H, products).astype(W.dtype, copy=False)
 
 
 def _sweep_block(W: np.ndarray, step: CellStep, X: Any, H: np.ndarray | None) -> tuple[np.ndarray, ...]:

@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import genesieve as gs
 from genesieve.core.cells import sampling, sources
 from genesieve.estimators.ssnmf import ORTHOGONALITY
+from genesieve.interpret.programs import largest_first
 
 VARIANTS = [
     {},
@@ -75,12 +76,36 @@ def test_programs_have_unit_length_and_usages_carry_the_scale(data):
     np.testing.assert_array_equal(model.labels_, H.argmax(axis=1))
 
 
-def test_the_gauge_moves_scale_only(data):
+def test_the_gauge_moves_scale_and_order_only(data):
     free, unit = fit(data, gauge=None), fit(data)
     assert free.objective_ == unit.objective_
     norms = np.linalg.norm(free.components_, axis=1)
-    np.testing.assert_allclose(free.components_ / norms[:, None], unit.components_)
+    H = free.transform(data) * norms
+    order = largest_first(H, free.components_.T / norms)
+    np.testing.assert_allclose((free.components_ / norms[:, None])[order], unit.components_)
+    np.testing.assert_allclose(H[:, order], unit.transform(data), atol=1e-6)
     assert not np.allclose(norms, 1)
+
+
+@pytest.mark.parametrize("solver", ["bcd", "mapalm"])
+@pytest.mark.parametrize("labels", ["argmax", "kmeans"])
+def test_programs_come_largest_first_whatever_the_order_of_the_start(data, solver, labels):
+    rng = np.random.default_rng(0)
+    H0, W0 = rng.random((len(data), 3)), rng.random((data.shape[1], 3))
+    fits = []
+    for order in ([0, 1, 2], [2, 0, 1], [1, 0, 2]):
+        model = gs.SSNMF(
+            3, n_genes=120, init=(H0[:, order], W0[:, order]), solver=solver, labels=labels, random_state=0
+        )
+        H = model.fit_transform(data)
+        sizes = H.sum(axis=0)
+        assert (np.diff(sizes) <= 1e-6 * sizes[0]).all()
+        np.testing.assert_allclose(model.transform(data), H, rtol=1e-2, atol=1e-2)
+        fits.append((H, model.components_, model.labels_))
+    for H, components, found in fits[1:]:  # sums over programs in another order end a little apart
+        np.testing.assert_allclose(components, fits[0][1], atol=1e-3)
+        np.testing.assert_allclose(H, fits[0][0], rtol=1e-2, atol=1e-2)
+        assert (found == fits[0][2]).mean() > 0.95
 
 
 @pytest.mark.parametrize("orthogonality", [0.0, 0.05, "exact"])

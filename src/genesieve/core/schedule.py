@@ -186,4 +186,4 @@ def score_cells(
     if gene_weights is not None:
         W, gene_weights = W * gene_weights[:, None], gene_weights[columns]
     blocks = Blocks(as_source(X, n_jobs=n_jobs), gene_weights=gene_weights, n_jobs=n_jobs)
-    return blocks.usages(W[columns], penalty.cell_step(gram_of(W))) * scale.astype(blocks.dtype)
+    return (blocks.usages(W[columns], penalty.cell_step(gram_of(W))) * scale).astype(blocks.value_dtype, copy=False)

@@ -27,6 +27,7 @@ from genesieve.estimators._checkpoint import Checkpoint, SavedFit
 from genesieve.estimators._parameters import check_parameters, read_memory
 from genesieve.estimators._reading import describe_fit, read_required, read_start
 from genesieve.interpret.labels import label_cells, n_scores
+from genesieve.interpret.programs import largest_first
 
 STORAGE = ("csr", "csc")
 DTYPES = [np.float64, np.float32]
@@ -77,8 +78,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     resolution
         Resolution of ``"leiden"``, instead of a number of clusters.
     gauge
-        ``"unit"`` gives every program's gene vector unit length, so that usages carry the scale of the data; ``None``
-        leaves the factors as the solver ended.
+        ``"unit"`` gives every program's gene vector unit length, so that usages carry the scale of the data, and puts
+        the programs that cells use most in all first; ``None`` leaves the factors as the solver ended.
     gene_weights
         A positive weight for each gene in the fit; ``components_`` stays on the scale of the data. ``"variation"``:
         the gene's coefficient of variation, so that the budget goes to genes that vary, not to abundant ones.
@@ -314,7 +315,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             blocks = blocks.weighted(self.gene_weights_)
         rng = as_generator(self.random_state)
         best = self._fit_starts(blocks, rng.spawn(self.n_restarts))
-        H = self._publish(best, _usages(blocks, best), blocks.plain_norm)
+        H = self._publish(best, _usages(blocks, best), blocks)
         self._label(blocks, H, seed=int(rng.integers(2**31)))
         return H
 
@@ -372,16 +373,20 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             required=read_required(self, blocks.shape[1]),
         )
 
-    def _publish(self, result: Result, H: np.ndarray, squared_norm: float) -> np.ndarray:
-        """Set the fitted attributes from a solver's result, in the public gauge; the usages."""
-        W = result.factors.W
+    def _publish(self, result: Result, H: np.ndarray, blocks: Blocks) -> np.ndarray:
+        """Set the fitted attributes from a solver's result, in the public gauge and order; the usages."""
+        W, squared_norm = result.factors.W, blocks.plain_norm
         if self.gene_weights_ is not None:
-            W = (W / self.gene_weights_[:, None]).astype(W.dtype)
-        norms = np.linalg.norm(W, axis=0) if self.gauge == "unit" else np.ones(W.shape[1])
-        self.gauge_scale_ = np.where(norms > 0, norms, 1.0).astype(W.dtype)
+            W = W / self.gene_weights_[:, None]
+        self.gauge_scale_ = np.ones(W.shape[1])
+        if self.gauge == "unit":
+            norms = np.linalg.norm(W, axis=0)
+            scale = np.where(norms > 0, norms, 1.0)
+            order = largest_first(H * scale, W / scale)
+            H, W, self.gauge_scale_ = H[:, order], W[:, order], scale[order]
         self.penalty_ = result.penalty
-        H = H * self.gauge_scale_
-        self.components_ = np.ascontiguousarray((W / self.gauge_scale_).T)
+        H = (H * self.gauge_scale_).astype(blocks.value_dtype)
+        self.components_ = np.ascontiguousarray((W / self.gauge_scale_).T, dtype=blocks.value_dtype)
         self.objective_, self.converged_ = result.objective, result.converged
         self.reconstruction_err_ = float(np.sqrt(result.squared_residual))
         self.explained_ = 1.0 - result.squared_residual / squared_norm if squared_norm > 0 else 0.0

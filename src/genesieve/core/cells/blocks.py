@@ -21,6 +21,11 @@ from genesieve.core.cells.transform import row_sums
 from genesieve.core.constraints import largest
 from genesieve.core.objective import CellStep, gram_of, half_squared_residual
 
+# Up to so many cells, products with X and all that follows are in double precision: single precision would end a fit a
+# little elsewhere on another processor, and clusters on a graph of neighbours far elsewhere. Beyond it only the last few
+# passes are in the precision of X; programs are placed and settled on fewer cells.
+DOUBLE_CELLS = 20_000
+
 
 class NoUsages(Enum):
     """Why H is not at hand as an array."""
@@ -105,7 +110,8 @@ class Blocks:
         self.n_jobs = n_jobs
         self.threads = available_threads(n_jobs)
         self.shape: tuple[int, int] = self._source.shape
-        self.dtype: np.dtype[Any] = self._source.dtype
+        self.value_dtype: np.dtype[Any] = self._source.dtype  # of X, and so of what a fit hands out
+        self.dtype = np.dtype(np.float64) if self.shape[0] <= DOUBLE_CELLS else self.value_dtype  # of the work on it
 
     @cached_property
     def squared_norm(self) -> float:
@@ -205,7 +211,7 @@ class Blocks:
 
 def _solve_block(W: np.ndarray, step: CellStep, X: Any, H: np.ndarray | None) -> np.ndarray:
     products = X @ W
-    return step(np.zeros_like(products) if H is None else H, products).astype(X.dtype, copy=False)
+    return step(np.zeros_like(products) if H is None else H, products).astype(W.dtype, copy=False)
 
 
 def _sweep_block(W: np.ndarray, step: CellStep, X: Any, H: np.ndarray | None) -> tuple[np.ndarray, ...]:

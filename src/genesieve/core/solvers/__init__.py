@@ -72,9 +72,15 @@ class Solver:
 
 
 def _of_paper(run: Callable[..., Result]) -> Solver:
-    line_search = partial(run, line_search=True)
-    tols = {"tol": PAPER_TOLERANCE, "few_cells_tol": PAPER_TOLERANCE}
-    return Solver(run, True, line_search, penalty=Overlap, of_paper=True, **tols)
+    return Solver(
+        run,
+        needs_usages=True,
+        line_search=partial(run, line_search=True),
+        penalty=Overlap,
+        tol=PAPER_TOLERANCE,
+        few_cells_tol=PAPER_TOLERANCE,
+        of_paper=True,
+    )
 
 
 SOLVERS = {"bcd": Solver(bcd, last_penalty=Orthogonal()), "mapalm": _of_paper(mapalm), "palm": _of_paper(palm)}

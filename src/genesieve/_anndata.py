@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from genesieve._checks import listing
 from genesieve._slots.keys import KEPT, PREPARE, Keys
 from genesieve.core.cells.streamed import Streamed, streamed
 from genesieve.core.cells.transform import Transform
@@ -27,8 +28,6 @@ CELLS_LOOKED_AT = 500
 
 LOG_BASES = {"none": None, "ln(x + 1)": float(np.e), "log2(x + 1)": 2.0}
 """Logarithms by their names in ``uns``."""
-
-SHOWN_NAMES = 10  # names that an error lists before it stops
 
 
 def check_anndata(adata: object, name: str = "adata") -> None:
@@ -215,12 +214,6 @@ def gene_gram_of(adata: AnnData, key: str) -> np.ndarray:
     if "gene_gram" not in adata.uns.get(fit, {}):
         raise KeyError(f"no fit {fit!r} in adata.uns: run gs.tl.ssnmf or gs.tl.project first")
     return np.asarray(adata.uns[fit]["gene_gram"])
-
-
-def listing(names: Sequence[object]) -> str:
-    """Names for an error message, cut where they get many."""
-    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    return ", ".join(repr(str(name)) for name in names[:SHOWN_NAMES]) + more
 
 
 def _choices(what: str, slots: Any) -> str:

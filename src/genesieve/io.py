@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from genesieve._checks import first_few
+
 if TYPE_CHECKING:
     from anndata import AnnData
 
@@ -22,7 +24,6 @@ __all__ = ["FileError", "RequestError", "open_in_file", "read"]
 
 FORMATS = ".h5ad, .zarr, 10x .h5, a folder with matrix.mtx, .csv, .tsv or .txt (also .gz), .loom"
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
-SHOWN_NAMES = 3  # names of rows and columns that a hint shows
 
 
 class RequestError(ValueError):
@@ -273,7 +274,7 @@ def _only_file(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
     found = sorted(file for name in names for file in folder.glob(f"*{name}") if file.name.startswith(prefix))
     if len(found) == 1:
         return found[0]
-    came = " and ".join(file.name for file in found) if found else _listing(file.name for file in folder.iterdir())
+    came = " and ".join(file.name for file in found) if found else first_few(file.name for file in folder.iterdir())
     raise FileError(f"{folder} must hold exactly one {' or '.join(names[::2])} (or .gz), got {came or 'no files'}")
 
 
@@ -297,8 +298,8 @@ def _read_table(path: Path, cells_in: str | None) -> AnnData:
         raise FileError(f"{path} must be a table of numbers with names in its first row and column, got {came}")
     if cells_in is None:
         raise RequestError(
-            f"{path} must come with cells_in, rows or columns: it has {len(table)} rows ({_listing(table.index)})"
-            f" and {table.shape[1]} columns ({_listing(table.columns)})"
+            f"{path} must come with cells_in, rows or columns: it has {len(table)} rows ({first_few(table.index)})"
+            f" and {table.shape[1]} columns ({first_few(table.columns)})"
         )
     table = table if cells_in == "rows" else table.T
     X = sparse.csr_matrix(table.to_numpy(dtype=np.float64))
@@ -310,8 +311,3 @@ def _unique(adata: AnnData) -> AnnData:
     adata.var_names_make_unique()
     adata.obs_names_make_unique()
     return adata
-
-
-def _listing(names: Any) -> str:
-    shown = [str(name) for name in names]
-    return ", ".join(shown[:SHOWN_NAMES]) + (", ..." if len(shown) > SHOWN_NAMES else "")

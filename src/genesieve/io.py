@@ -35,7 +35,7 @@ class FileError(ValueError):
 
 
 def read(path: str | PathLike[str], *, cells_in: str | None = None) -> AnnData:
-    """Read cells x genes from h5ad, zarr, 10x h5, a 10x mtx folder, csv, tsv or loom, told apart by name and content.
+    r"""Read cells x genes from h5ad, zarr, 10x h5, a 10x mtx folder, csv, tsv or loom, told apart by name and content.
 
     Parameters
     ----------
@@ -57,6 +57,16 @@ def read(path: str | PathLike[str], *, cells_in: str | None = None) -> AnnData:
         If there is nothing at ``path``, or not what its name says: unreadable, cut short, another format.
     RequestError
         If a table comes without ``cells_in``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     table = Path(folder, "counts.csv")
+    ...     _ = table.write_text("cell,CD3D,MS4A1\nc1,5,0\nc2,0,7\n")
+    ...     read(table, cells_in="rows").shape
+    (2, 2)
     """
     if cells_in not in ("rows", "columns", None):
         raise RequestError(f"cells_in must be 'rows' or 'columns', got {cells_in!r}")
@@ -141,6 +151,15 @@ def open_in_file(path: str | PathLike[str], *, use_raw: bool = False) -> AnnData
     ------
     FileNotFoundError, FileError, RequestError
         As `read` does; also for formats that cannot be read in blocks of cells.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import genesieve as gs
+    >>> with TemporaryDirectory() as folder:
+    ...     gs.datasets.demo().write_h5ad(f"{folder}/demo.h5ad")
+    ...     open_in_file(f"{folder}/demo.h5ad").shape
+    (700, 765)
     """
     path = _there(path)
     if not can_stay_in_file(path):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from genesieve import datasets
-from genesieve._anndata import listing
+from genesieve._checks import listing
 from genesieve.core.solvers import Factors
 from genesieve.io import FileError, RequestError, read
 from genesieve.paper.harness import Data, Done, Progress, Task, run_tasks
@@ -49,6 +49,11 @@ class Study:
     reference: Data | None = None  # the published synthetic data
     gene_sets: Path | None = None
     progress: Progress | None = None
+
+    @property
+    def synthetic(self) -> Data:
+        """The synthetic data: the published ones where they were given, else a fresh draw."""
+        return self.reference or draw(0)
 
     @property
     def starts(self) -> range:

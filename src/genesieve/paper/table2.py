@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from genesieve.paper.contest import DEFAULT, OURS, PUBLISHED, WORK, WRITTEN, best_published, summary, tasks
+from genesieve.paper.contest import DEFAULT, OURS, PUBLISHED, WORK, WRITTEN, best_published, mean_path, summary, tasks
 from genesieve.paper.harness import Data, Done, Task
 from genesieve.paper.printed import NAMES, TABLE2, Score
 from genesieve.paper.report import Section, distance, long_table, markdown, percent, show
@@ -103,19 +101,19 @@ def _minutes(done: Sequence[Done], way: str) -> str:
 
 
 def _stages(done: Sequence[Done]) -> str:
-    """Mean NMI after every stage; a run that ended sooner stays where it was."""
-    paths: dict[str, list[np.ndarray]] = {}
+    """Mean NMI after every stage."""
+    paths: dict[str, list[list[list[float]]]] = {}
     for task, result, _ in done:
         if len(result.get("stages", ())) > 1:
-            paths.setdefault(task.method, []).append(np.array(result["stages"]))  # (stages, 2)
+            paths.setdefault(task.method, []).append(result["stages"])  # (stages, 2)
     if not paths:
         return "none has more than one stage\n"
     longest = max((path for each in paths.values() for path in each), key=len)
-    rows = []
-    for method, each in paths.items():
-        padded = [np.pad(path[:, 1], (0, len(longest) - len(path)), mode="edge") for path in each]
-        rows.append([NAMES[method], *(f"{100 * value:.2f}" for value in np.mean(padded, axis=0))])
-    return markdown(["rho =", *(f"{rho:.3g}" for rho in longest[:, 0])], rows)
+    rows = [
+        [NAMES[method], *(f"{100 * score:.2f}" for _, score in mean_path(each, len(longest)))]
+        for method, each in paths.items()
+    ]
+    return markdown(["rho =", *(f"{rho:.3g}" for rho, _ in longest)], rows)
 
 
 def _row(data: Data, method: str, ours: dict[str, Score]) -> list[str]:

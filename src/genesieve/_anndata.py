@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from genesieve._checks import listing
+from genesieve._checks import listing as listing
 from genesieve._slots.keys import KEPT, PREPARE, Keys
 from genesieve.core.cells.streamed import Streamed, streamed
 from genesieve.core.cells.transform import Transform

@@ -20,7 +20,7 @@ from genesieve._checks import first_few
 if TYPE_CHECKING:
     from anndata import AnnData
 
-__all__ = ["FileError", "RequestError", "open_in_file", "read"]
+__all__ = ["FileError", "RequestError", "can_stay_in_file", "open_in_file", "read", "size_in_memory"]
 
 FORMATS = ".h5ad, .zarr, 10x .h5, a folder with matrix.mtx, .csv, .tsv or .txt (also .gz), .loom"
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}

@@ -106,7 +106,7 @@ def mean_path(paths: Sequence[Sequence[Sequence[float]]], n_stages: int | None =
     longest = max(paths, key=len)
     missing = [(n_stages or len(longest)) - len(path) for path in paths]
     padded = [np.pad(path, ((0, more), (0, 0)), mode="edge") for path, more in zip(paths, missing, strict=True)]
-    mean = np.mean(padded, axis=0)
+    mean: NDArray[np.float64] = np.mean(padded, axis=0)
     mean[: len(longest), 0] = [strength for strength, *_ in longest]
     return mean
 

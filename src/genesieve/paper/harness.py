@@ -119,7 +119,8 @@ def run_tasks(
 
 def _parallel(jobs: Iterable[Any], n_jobs: int | None, n_left: int) -> Iterable[tuple[Path, Outcome]]:
     workers = min(n_jobs or cpu_count(), max(n_left, 1))
-    return Parallel(n_jobs=workers, return_as="generator_unordered")(jobs)
+    done: Iterable[tuple[Path, Outcome]] = Parallel(n_jobs=workers, return_as="generator_unordered")(jobs)
+    return done
 
 
 def _run(task: Task, data: Data, parameters: dict[str, Any], file: Path) -> tuple[Path, Outcome]:

@@ -131,7 +131,7 @@ def _recipe(n_genes: int) -> Recipe:
 
 def comparable(data: Data) -> bool:
     """Whether the genes are about those that the paper had; half of them are asked for."""
-    return 2 * data.X.shape[1] >= GENES_KEPT.get(data.name, 0)
+    return 2 * int(data.X.shape[1]) >= GENES_KEPT.get(data.name, 0)
 
 
 def _note(data: Data, column: str, n_given: int) -> str:

@@ -23,6 +23,8 @@ LONGEST_FUNCTION = 60  # lines below signature and docstring
 MEDIAN_FUNCTION, MOST_FUNCTIONS = 6, 18  # lines, of half and of nine tenths of the functions
 STILL_TOO_LONG = {"src/genesieve/core/solvers.py", "src/genesieve/estimators/ssnmf.py"}
 PUBLIC = ["datasets", "io", "metrics", "pl", "pp", "tl"]
+# What rooms of the house share with one another, without being public.
+SHARED = {"Recipe", "exclusive_sizes", "given_genes", "name_genes", "order_genes", "relative_to"}
 
 of_modules = pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(ROOT)) for path in MODULES])
 
@@ -80,7 +82,7 @@ def own_names(module: ModuleType) -> set[str]:
 @pytest.mark.parametrize("name", PUBLIC)
 def test_all_is_complete(name):
     module = getattr(genesieve, name)
-    assert own_names(module) <= set(module.__all__)
+    assert own_names(module) - SHARED <= set(module.__all__)
     for each in (*module.__all__, *genesieve.__all__):
         assert hasattr(module if each in module.__all__ else genesieve, each)
 

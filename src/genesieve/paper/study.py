@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from genesieve.io import FileError, RequestError, read
 from genesieve.paper.harness import Data, Done, Progress, Task, run_tasks
 from genesieve.paper.printed import GENES_KEPT
 from genesieve.paper.published import REAL, SYNTHETIC, Recipe
+from genesieve.paper.report import Section, long_table
 from genesieve.pp import prepare
 
 if TYPE_CHECKING:
@@ -127,6 +129,14 @@ def _recipe(n_genes: int) -> Recipe:
     budget = max(1, round(BUDGET_SHARE * n_genes))
     bound = max(1.0, REAL.bound * float(np.sqrt(n_genes / GENES_KEPT["pollen"])))
     return replace(REAL, n_genes=budget, n_entries=budget, bound=round(bound, 2))
+
+
+def by_data_set(
+    name: str, title: str, note: str, study: Study, of_data: Callable[[Study, Data], tuple[str, list[Done]]]
+) -> Section:
+    """A section with a part for each data set that the user gave, and one table of all runs."""
+    texts, done = zip(*(of_data(study, labelled.data) for labelled in study.labelled), strict=True)
+    return Section(name, title, note + "\n".join(texts), tables={name: long_table(chain(*done))})
 
 
 def comparable(data: Data) -> bool:

@@ -15,7 +15,6 @@ from genesieve.cli.reproduce import WHAT
 from genesieve.core.solvers import Factors
 from genesieve.io import RequestError
 from genesieve.paper import contest, fig3, fig4, fig5, main, printed, published, study, table2, table3
-from genesieve.paper.document import fill
 from genesieve.paper.harness import Data, Task, run_tasks
 from genesieve.paper.main import EXPERIMENTS, NEED_DATA, reproduce
 from genesieve.paper.study import draw, read_labelled, read_reference
@@ -298,21 +297,3 @@ def test_pollen_is_read_as_the_paper_did():
     assert (labelled.data.name, labelled.data.X.shape, labelled.data.rank) == ("pollen", (301, 9990), 4)
     assert labelled.data.recipe == published.REAL
     assert "(the paper: 8,747)" in labelled.data.note
-
-
-def test_the_document_takes_sections_and_keeps_its_text(tmp_path):
-    out = tmp_path / "out"
-    reproduce("fig1", out, n_starts=1, n_jobs=1, say=lambda line: None)
-    document = tmp_path / "docs" / "paper.md"
-    document.parent.mkdir()
-    document.write_text(
-        "before\n<!-- fig1 -->\nold\n<!-- end fig1 -->\nafter\n<!-- fig2 -->\nkept\n<!-- end fig2 -->\n"
-    )
-    assert fill(document, out) == ["fig1"]
-    text = document.read_text()
-    assert text.startswith("before\n")
-    assert "old" not in text
-    assert "\nafter\n<!-- fig2 -->\nkept\n" in text
-    assert "(img/paper-fig1.png)" in text
-    assert (tmp_path / "docs" / "img" / "paper-fig1.png").exists()
-    assert "| NMF_l20 |" in text

@@ -1,4 +1,4 @@
-"""``genesieve demo``."""
+"""``genesieve demo``: a first run, on the cells that come with scanpy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``genesieve run``."""
+"""``genesieve run``: one data set, from file to folder of results."""
 
 from __future__ import annotations
 

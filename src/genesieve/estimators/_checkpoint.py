@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from genesieve._files import write_whole
 from genesieve.core.cells.blocks import FROM_ZERO
 from genesieve.core.objective import pack_penalty, unpack_penalty
 from genesieve.core.solvers import Factors, Progress, Result, Snapshot
@@ -77,16 +78,8 @@ class Checkpoint:
         return save
 
     def _write(self, arrays: dict[str, np.ndarray]) -> None:
-        """Replace the file in one step: whoever looks finds the old one or the new one, whole."""
-        unfinished = self._path.with_name(f".{self._path.name}.{os.getpid()}.part")
-        try:
-            with unfinished.open("wb") as file:
-                np.savez(file, **arrays)  # type: ignore[arg-type]
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(unfinished, self._path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        with write_whole(self._path) as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
 
     def _check_same(self, fit: dict[str, Any]) -> None:
         for name, now in self._fit.items():

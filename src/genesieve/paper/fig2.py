@@ -14,10 +14,10 @@ from genesieve.core.constraints import RowSparse
 from genesieve.core.objective import Overlap
 from genesieve.core.solvers import Problem, Solve, bcd, mapalm, palm
 from genesieve.paper.harness import Data, Done, Task
-from genesieve.paper.report import Section, markdown
-from genesieve.paper.study import Study, draw
+from genesieve.paper.report import Section, dress, markdown
+from genesieve.paper.study import Study
 from genesieve.pl._parts import heat_map
-from genesieve.pl._style import LOUD, OKABE_ITO, PAGE, QUIET, SEQUENTIAL, SMALL, label, open_frame
+from genesieve.pl._style import LOUD, OKABE_ITO, PAGE, QUIET, SEQUENTIAL, SMALL, label
 
 TITLE = "Figure 2: the synthetic data, and convergence at rho = 0.5"
 RHO = 0.5
@@ -29,7 +29,7 @@ MARKS = (1, 5, 10, 20, 50, 100)  # iterations in the table
 
 def run(study: Study) -> Section:
     """The three solvers from the same random start, without a tolerance that would end them."""
-    data = study.reference or draw(0)
+    data = study.synthetic
     done = study.run([Task(course, data.name, solver) for solver in SOLVERS], data)
     body = (
         f"ONMF_l20 with rho = {RHO} and {data.recipe.n_genes} genes on {data.note}, the same start and the same"
@@ -62,12 +62,11 @@ def _figure(data: Data, done: list[Done]) -> Figure:
     label(left.set_ylabel, "genes")
     for each in done:
         _curve(right, each)
-    right.tick_params(labelsize=SMALL, length=2.5, width=0.6)
     right.set_xscale("log")
     label(right.set_xlabel, "iterations")
     label(right.set_ylabel, "objective")
     right.legend(fontsize=SMALL, frameon=False)
-    open_frame(right)
+    dress(right)
     return figure
 
 

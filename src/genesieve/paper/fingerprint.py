@@ -11,9 +11,9 @@ from pathlib import Path
 import genesieve
 
 ROOT = Path(genesieve.__file__).parent
-# What reads, shows and prints changes no result; of the experiments, only the task's own module and the recipe count.
-APART = ("cli", "pl", "tl", "_report", "workflow", "io.py", "genesets.py", "experiments", "__init__.py", "__main__.py")
-RECIPE = ROOT / "experiments" / "published.py"
+# What reads, shows and prints changes no result; of this package, only the task's own module and the recipe count.
+APART = ("cli", "pl", "tl", "_report", "workflow", "_slots", "io.py", "paper", "__init__.py", "__main__.py")
+RECIPE = ROOT / "paper" / "published.py"
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
 

@@ -1,9 +1,9 @@
-"""``python -m genesieve.paper DIR docs/paper.md`` brings the sections of an output folder into the document."""
+"""``python -m benchmarks.paper DIR docs/paper.md`` fills the document with the sections of an output folder."""
 
 import sys
 from pathlib import Path
 
-from genesieve.paper.document import fill
+from benchmarks.paper.document import fill
 
 if __name__ == "__main__":
     folder, document = map(Path, sys.argv[1:3])

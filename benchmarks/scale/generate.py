@@ -6,7 +6,7 @@ cells and what probability follow from the density asked for. Genes beyond the r
 counted in other cells of the same neighbourhood.
 
 The real cells are the bone marrow cells beside the project (8,390 x 18,479, UMI counts). Where they are missing, cells
-drawn from the profiles of `benchmarks.data.atlas` take their place: scanpy brings no raw counts along.
+drawn from the profiles of `benchmarks.harness.atlas` take their place: scanpy brings no raw counts along.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,6 @@ def legend(axes: Axes, **options: Any) -> None:
     axes.legend(frameon=False, **options)
 
 
-def draw_all(folder: Path, draws: dict[str, Callable[[Path], bool]]) -> list[str]:
+def draw_all(folder: Path, draws: Mapping[str, Callable[[Path], bool]]) -> list[str]:
     """Draw what there is to draw; the names of the pictures."""
     return [name for name, draw in draws.items() if draw(folder / name)]

@@ -64,9 +64,10 @@ def commands(rows: list[Row]) -> str:
     return "```sh\n" + "\n".join(row.command for row in rows) + "\n```\n"
 
 
-def versions(results: Results) -> str:
-    """Versions of all that ran."""
-    found = {name: version for each in results.values("versions") for name, version in each.items()}
+def versions(results: Results, **found: str) -> str:
+    """Versions of all that ran, after those that are given."""
+    for each in results.values("versions"):
+        found |= each
     return f"Versions: {', '.join(f'{name} {version}' for name, version in found.items())}."
 
 
@@ -81,7 +82,7 @@ def machine(results: Results) -> str:
     warning = "\n**Tiny data (`--quick`): a trial of the suite, not a measurement.**\n" if quick else ""
     return (
         f"Measured on {max(results.values('threads'))} cores ({_processor()}); highest load average at the start of a"
-        f" job: {highest_load(results):.1f}.\n{versions(results)}\n{warning}"
+        f" job: {highest_load(results):.1f}.\n{versions(results, Python=platform.python_version())}\n{warning}"
     )
 
 

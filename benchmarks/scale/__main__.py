@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from benchmarks.harness.job import Job
@@ -43,7 +43,7 @@ class Scale(Suite):
 def scale_job(fit: Fit, plan: Plan, folder: Path) -> Job:
     """A fit of an atlas that is in a folder, or will be."""
     atlas = atlases.path_of(folder.resolve(), fit.cells, plan.n_genes, fit.format)
-    return Job(fit.name, {**fit.parameters, "rank": plan.rank, "quick": plan.quick}, {"atlas": str(atlas)})
+    return Job(fit.name, {**asdict(fit), "rank": plan.rank, "quick": plan.quick}, {"atlas": str(atlas)})
 
 
 SUITE = Scale()

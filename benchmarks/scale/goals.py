@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 from benchmarks.harness.goals import NOT_MEASURED, Found, Goal, needed, verdict
 from benchmarks.harness.peers import Missing
@@ -31,20 +32,16 @@ Pairs = dict[str, Pair]
 """By format."""
 
 
-def at_target(value: Callable[[Record], float], unit: str, bound: float) -> Callable[[Results, str], Found]:
+def at_target(results: Results, kind: str, *, value: Callable[[Record], float], unit: str, bound: float) -> Found:
     """A value at the size of the goal, measured or else by the line through smaller sizes."""
-
-    def read(results: Results, kind: str) -> Found:
-        records = measured(results, "growth", format=kind)
-        line = line_through(records, value, CELLS)
-        there = [value(record) for record in records if record["cells"] == CELLS]
-        if not there:
-            line = needed(line)
-            return f"{line(CELLS):.1f} {unit} by {line}", f"by the line: {verdict(line(CELLS), bound, False)}"
-        told = "" if line is None else f"; {line} says {line(CELLS):.1f}"
-        return f"{there[0]:.1f} {unit}{told}", verdict(there[0], bound, False)
-
-    return read
+    records = measured(results, "growth", format=kind)
+    line = line_through(records, value, CELLS)
+    there = [value(record) for record in records if record["cells"] == CELLS]
+    if not there:
+        line = needed(line)
+        return f"{line(CELLS):.1f} {unit} by {line}", f"by the line: {verdict(line(CELLS), bound, False)}"
+    told = "" if line is None else f"; {line} says {line(CELLS):.1f}"
+    return f"{there[0]:.1f} {unit}{told}", verdict(there[0], bound, False)
 
 
 def from_file(results: Results, kind: str) -> Found:
@@ -164,12 +161,12 @@ def flat_memory(results: Results, kind: str) -> Found:
 GOALS = (
     Goal(
         f"1. {CELLS:,} cells x 28,000 genes from disk, rank 20, 2,000 genes, within {MINUTES:g} minutes",
-        at_target(lambda record: total(record) / 60, "minutes", MINUTES),
+        partial(at_target, value=lambda record: total(record) / 60, unit="minutes", bound=MINUTES),
         f"{COMMAND} growth",
     ),
     Goal(
         f"1. and within {GIGABYTES:g} GB of peak resident memory",
-        at_target(lambda record: record["peak"] / 1e9, "GB", GIGABYTES),
+        partial(at_target, value=lambda record: record["peak"] / 1e9, unit="GB", bound=GIGABYTES),
         f"{COMMAND} growth",
     ),
     Goal(f"2. from disk at most {SLOWER_FROM_FILE:g} times slower than from memory", from_file, f"{COMMAND} disk"),

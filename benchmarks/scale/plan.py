@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.scale.generate import N_GENES
@@ -17,39 +17,24 @@ LONG = {"init": "random", "tol": 0.0}
 class Plan:
     """Sizes of the data and of the fits."""
 
-    n_genes: int  # of the atlases
-    rank: int
-    budget: int  # of genes
-    growth_cells: tuple[int, ...]
-    disk_cells: int
-    passes_cells: int
-    few_cells: int  # on the cluster, where bytes are compared
-    many_cells: int
-    block_cells: int  # a block of the cluster
-    memory: str  # the limit that fits of growing size are given
-    passes: int  # whose memory is watched
-    cluster_passes: int  # that are timed
-    rounds: int  # of what is compared by its seconds, taken by turns
+    n_genes: int = N_GENES  # of the atlases
+    rank: int = 20
+    budget: int = 2000  # of genes
+    growth_cells: tuple[int, ...] = (50_000, 100_000, 200_000, 400_000, 1_300_000)
+    disk_cells: int = 200_000
+    passes_cells: int = 200_000
+    few_cells: int = 25_000  # on the cluster, where bytes are compared
+    many_cells: int = 100_000
+    block_cells: int = 2500  # a block of the cluster
+    memory: str = "3GB"  # the limit that fits of growing size are given
+    passes: int = 20  # whose memory is watched
+    cluster_passes: int = 6  # that are timed
+    rounds: int = 3  # of what is compared by its seconds, taken by turns
     quick: bool = False
 
 
-PLAN = Plan(
-    n_genes=N_GENES,
-    rank=20,
-    budget=2000,
-    growth_cells=(50_000, 100_000, 200_000, 400_000, 1_300_000),
-    disk_cells=200_000,
-    passes_cells=200_000,
-    few_cells=25_000,
-    many_cells=100_000,
-    block_cells=2500,
-    memory="3GB",
-    passes=20,
-    cluster_passes=6,
-    rounds=3,
-)
-QUICK = replace(
-    PLAN,
+PLAN = Plan()
+QUICK = Plan(
     n_genes=1500,
     rank=3,
     budget=100,
@@ -94,11 +79,6 @@ class Fit:
             "passes": f"{short(self.cells)}-{self.format}",
         }
         return f"{self.group}/{what[self.group]}"
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """What it is recorded by."""
-        return asdict(self)
 
     @property
     def fit_options(self) -> dict[str, Any]:

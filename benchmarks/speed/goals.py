@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from benchmarks.harness.goals import NEVER, Found, Goal, verdict
 from benchmarks.harness.peers import Missing
@@ -19,18 +20,34 @@ Reader = Callable[..., tuple[str, float]]
 """From the records of some jobs to a text and a ratio."""
 
 
-def of_jobs(work: str, goal: str, jobs: tuple[str, ...], read: Reader, bound: float, *, at_least: bool) -> Goal:
-    """A goal that is read from the records of some jobs, as a ratio that must be at least or at most the bound."""
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio that is read from the records of some jobs, and its bound."""
 
-    def found(results: Results) -> Found:
+    bound: float
+    read: Reader
+    jobs: tuple[str, ...]
+    at_least: bool  # or at most
+
+    def __call__(self, results: Results) -> Found:
         try:
-            records = results.get(*jobs)
+            records = results.get(*self.jobs)
         except Missing as reason:
             raise Missing(f"not measured ({reason})") from None
-        measured, value = read(*records)
-        return measured, verdict(value, bound, at_least)
+        measured, value = self.read(*records)
+        return measured, verdict(value, self.bound, self.at_least)
 
-    return Goal(goal, found, f"{COMMAND} {' '.join(jobs)}", work)
+
+def at_least(bound: float, read: Reader, *jobs: str) -> Ratio:
+    return Ratio(bound, read, jobs, at_least=True)
+
+
+def at_most(bound: float, read: Reader, *jobs: str) -> Ratio:
+    return Ratio(bound, read, jobs, at_least=False)
+
+
+def ratio(work: str, goal: str, read: Ratio) -> Goal:
+    return Goal(goal, read, f"{COMMAND} {' '.join(read.jobs)}", work)
 
 
 def against_sklearn(ours: Record, sklearn: Record) -> tuple[str, float]:
@@ -191,76 +208,49 @@ def _times(ratio: float) -> str:
 
 
 GOALS = (
-    of_jobs(
+    ratio(
         "plain NMF, sparse 20k x 15k, rank 12: time to the objective of scikit-learn `cd` after 200 iterations",
         "20x faster than scikit-learn",
-        (OURS, f"{ATLAS}/sklearn_cd"),
-        against_sklearn,
-        20.0,
-        at_least=True,
+        at_least(20.0, against_sklearn, OURS, f"{ATLAS}/sklearn_cd"),
     ),
-    of_jobs(
+    ratio(
         "same: time to RcppML's objective after 20 iterations, on as many threads",
         "4x faster than RcppML",
-        (OURS, f"{ATLAS}/rcppml"),
-        against_rcppml,
-        4.0,
-        at_least=True,
+        at_least(4.0, against_rcppml, OURS, f"{ATLAS}/rcppml"),
     ),
-    of_jobs(
+    ratio(
         "NMF_l20, k = 2000, same data: time to palm's objective after 100 iterations, same products and start",
         "30x faster than palm, and the final objective lower",
-        (OURS_L20, f"{ATLAS}/palm"),
-        against_palm,
-        30.0,
-        at_least=True,
+        at_least(30.0, against_palm, OURS_L20, f"{ATLAS}/palm"),
     ),
-    of_jobs(
+    ratio(
         "Pollen dense, NMF_l20 k = 2000 to convergence, from a random start",
         "20x faster than palm started from NMF",
-        ("measures/dense",),
-        dense,
-        20.0,
-        at_least=True,
+        at_least(20.0, dense, "measures/dense"),
     ),
-    of_jobs(
+    ratio(
         "one pass over X",
         "at most 1.4 times its two SciPy products",
-        ("measures/one_pass",),
-        one_pass,
-        1.4,
-        at_least=False,
+        at_most(1.4, one_pass, "measures/one_pass"),
     ),
-    of_jobs(
+    ratio(
         "passes over the full X at default tolerance",
         "at most 12, at 20k and at 400k cells alike",
-        (OURS, OURS_L20, GROWTH),
-        passes,
-        12.0,
-        at_least=False,
+        at_most(12.0, passes, OURS, OURS_L20, GROWTH),
     ),
-    of_jobs(
+    ratio(
         "growth from 20k to 400k cells",
         "time a cell at 400k at most 1.1 times that at 20k",
-        (GROWTH,),
-        growth,
-        1.1,
-        at_least=False,
+        at_most(1.1, growth, GROWTH),
     ),
-    of_jobs(
+    ratio(
         "peak memory above the input, CSR input",
         "at most 0.3 times the size of X plus the factors",
-        (GROWTH,),
-        memory,
-        0.3,
-        at_least=False,
+        at_most(0.3, memory, GROWTH),
     ),
-    of_jobs(
+    ratio(
         "`import genesieve`",
         "under 1.5 times `import sklearn.decomposition`; plotting, AnnData and Dask only when used",
-        ("measures/imports",),
-        imports,
-        1.5,
-        at_least=False,
+        at_most(1.5, imports, "measures/imports"),
     ),
 )

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import anndata
@@ -237,7 +237,7 @@ def fit_record(fit: Fit, **fields):
         "peak": 2e9,
     }
     base |= {"objective": 5.0, "genes": ["a", "b"], "steps": steps, "blocks": 4, "kept_genes": 100}
-    return {**fit.parameters, "job": fit.name, **base, "messages": 1e6, "parcels": 1e5, **fields}
+    return {**asdict(fit), "job": fit.name, **base, "messages": 1e6, "parcels": 1e5, **fields}
 
 
 def results_of(*changes, without: str = "nothing") -> Results:
@@ -372,7 +372,7 @@ def test_a_file_of_another_size_is_refused(tmp_path, real, monkeypatch):
     monkeypatch.setattr("benchmarks.scale.plan.QUICK", plan)
     fit = replace(passes_fit(plan, "h5ad"), iterations=2)
     with pytest.raises(ValueError, match=r"must hold 2500 cells x 60 genes, got \[2100, 60\]"):
-        take(plan.rank, True, str(path), **fit.parameters)
+        take(plan.rank, True, str(path), **asdict(fit))
 
 
 @pytest.mark.slow

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
+
 from benchmarks.harness.peers import Peer, packages
 from benchmarks.quality.peers import cnmf, leiden, others, ours
 
@@ -11,7 +13,7 @@ OURS, SKLEARN = packages("genesieve", "numpy", "scipy", "scikit-learn"), package
 SCANPY = packages("scanpy", "igraph")
 
 
-def published(name: str) -> partial[object]:
+def published(name: str) -> partial[np.ndarray]:
     return partial(ours.published, name=name)
 
 

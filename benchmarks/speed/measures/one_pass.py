@@ -6,7 +6,7 @@ import statistics
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,7 @@ def _factors(X: Any, rank: int, threads: int, max_iter: int) -> tuple[np.ndarray
     return H, np.ascontiguousarray(model.components_.T)
 
 
-def _time_all(works: dict[str, Callable[[], object]]) -> dict[str, float]:
+def _time_all(works: Mapping[str, Callable[[], object]]) -> dict[str, float]:
     seconds = {}
     for name, work in works.items():
         began = time.perf_counter()

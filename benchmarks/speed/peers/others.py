@@ -26,7 +26,8 @@ def coordinate_descent(X: Any, task: Task) -> Iterator[Point]:
     from sklearn.decomposition import NMF
 
     warnings.simplefilter("ignore")  # that it has not converged is the point
-    seconds, peak, done, start = 0.0, 0, 0, {}
+    seconds, peak, done = 0.0, 0, 0
+    start: dict[str, np.ndarray] = {}
     for iterations in task.looks(ITERATIONS):
         with Meter() as meter:
             init = "custom" if start else None
@@ -51,7 +52,7 @@ def mini_batch(X: Any, task: Task) -> Iterator[Point]:
 
 def nmf_torch(X: Any, task: Task) -> Iterator[Point]:
     """nmf-torch, batch mode with its default algorithm (halsvar), on a dense copy of the data, which it needs."""
-    from nmf import run_nmf
+    from nmf import run_nmf  # type: ignore[import-not-found]
 
     options = {"mode": "batch", "algo": "halsvar", "tol": 0.0, "n_jobs": task.threads, "random_state": 0}
     for iterations in task.looks(TORCH_ITERATIONS):

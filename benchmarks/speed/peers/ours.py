@@ -32,7 +32,7 @@ def fit(X: Any, task: Task, *, run: str, seed: int = 0, start_seconds: float = 0
             **options,
         )
         H = model.fit_transform(X)
-    told = {"passes": model.n_passes_, "start_seconds": start_seconds, "history": course}
+    told: dict[str, Any] = {"passes": model.n_passes_, "start_seconds": start_seconds, "history": course}
     return Point(run, start_seconds + meter.seconds, H, model.components_.T, model.n_iter_, meter.peak, **told)
 
 
@@ -58,6 +58,6 @@ def from_nmf_start(X: Any, task: Task, *, solver: str, max_iter: int) -> Iterato
 
     with Meter() as meter:
         start = nmf(Blocks(X, n_jobs=task.threads), task.rank, np.random.default_rng(0))
-    options = {"n_genes": task.n_genes, "solver": solver, "init": tuple(start), "tol": 0.0}
+    options: dict[str, Any] = {"n_genes": task.n_genes, "solver": solver, "init": tuple(start), "tol": 0.0}
     iterations = min(max_iter, task.max_iterations)
     yield fit(X, task, run="same start", start_seconds=meter.seconds, max_iter=iterations, **options)

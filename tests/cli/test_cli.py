@@ -34,7 +34,7 @@ def command(*arguments: object) -> list[str]:
 
 def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(*arguments), capture_output=True, text=True, timeout=300, check=False, cwd=cwd, encoding="utf-8"
+        command(*arguments), capture_output=True, text=True, timeout=600, check=False, cwd=cwd, encoding="utf-8"
     )
 
 
@@ -420,7 +420,7 @@ def test_ctrl_c_ends_the_fit_and_keeps_what_it_has(slow, tmp_path):
     process = start(*slow, "-o", tmp_path / "out")
     wait_for(process, "Ctrl-C ends the fit")
     process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=200)
+    stdout, stderr = process.communicate(timeout=600)
     assert process.returncode == 0, stderr
     assert "stopped early" in stderr
     assert "stopped early" in stdout
@@ -436,7 +436,7 @@ def test_a_second_ctrl_c_keeps_nothing(slow, tmp_path):
     process.send_signal(signal.SIGINT)
     wait_for(process, "Ctrl-C again")
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=200)
+    _, stderr = process.communicate(timeout=600)
     assert process.returncode == 130
     assert stderr.splitlines()[-1] == "stopped: nothing was written"
     assert list(tmp_path.iterdir()) == []
@@ -447,7 +447,7 @@ def test_termination_leaves_nothing(slow, tmp_path):
     process = start(*slow, "-o", tmp_path / "out")
     wait_for(process, "Ctrl-C ends the fit")
     process.terminate()
-    process.communicate(timeout=200)
+    process.communicate(timeout=600)
     assert process.returncode == 143
     assert list(tmp_path.iterdir()) == []
 
@@ -462,7 +462,7 @@ def test_a_stopped_reproduction_says_that_it_goes_on(tmp_path, number, word, cod
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(number)
-    _, stderr = process.communicate(timeout=200)
+    _, stderr = process.communicate(timeout=600)
     assert process.returncode == code
     assert stderr.strip() == f"{word}: what is done is kept, the same command goes on from there"
     assert all(file.exists() for file in done)

@@ -21,6 +21,7 @@ from scipy import sparse
 
 import genesieve as gs
 from genesieve.cli import main
+from readme import assert_same_demo, shown
 
 N_CELLS, N_GENES, RANK, BUDGET = 60, 40, 3, 20
 N_SETS = 5  # a type has one gene in so many, the others are idle
@@ -141,6 +142,7 @@ def test_demo_is_a_whole_run(tmp_path):
     assert "8 programs on 200 of 765 genes, 700 cells" in result.stdout
     for marker in ("NKG7", "LYZ", "MS4A1", "NMI 0.6"):
         assert marker in result.stdout
+    assert_same_demo(result.stdout, shown())
     report = Path(result.stdout.splitlines()[-1].removeprefix("Report: "))
     assert (tmp_path / report).stat().st_size > 10_000
     assert "Warning" not in result.stderr

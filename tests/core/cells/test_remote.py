@@ -265,7 +265,7 @@ WIDE_STEP = Overlap().cell_step(gram_of(WIDE_W))
 
 
 def wide_cells(n_blocks):
-    return sparse.random(n_blocks * CHUNK, WIDE, density=0.1, format="csr", rng=RNG, dtype=np.float32)
+    return sparse.random(n_blocks * CHUNK, WIDE, density=0.1, format="csr", random_state=RNG, dtype=np.float32)
 
 
 def lazily(X, path):

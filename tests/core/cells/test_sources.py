@@ -323,7 +323,7 @@ def test_a_file_that_is_closed_during_the_fit_ends_it_in_one_line(tmp_path, monk
 
 def test_a_file_that_was_cut_ends_the_fit_in_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "BLOCK_VALUES", 60)
-    X = sparse.random(400, 300, density=0.5, format="csr", rng=RNG)
+    X = sparse.random(400, 300, density=0.5, format="csr", random_state=RNG)
     stored = h5ad(compression="gzip")(X, tmp_path)
     os.truncate(tmp_path / "data.h5ad", os.path.getsize(tmp_path / "data.h5ad") // 2)
     with pytest.raises(OSError, match=r"X (cannot be read from its file|must be in a file)") as caught:
@@ -506,7 +506,7 @@ def test_places_within_a_piece_fit_32_bits_however_much_memory_there_is():
 def test_memory_does_not_grow_over_passes(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "BLOCK_VALUES", 1 << 16)
     monkeypatch.setattr(sources, "PIECE_VALUES", 1 << 18)
-    X = sparse.random(4000, 500, density=0.5, format="csr", dtype=np.float32, rng=RNG)  # 8 MB
+    X = sparse.random(4000, 500, density=0.5, format="csr", dtype=np.float32, random_state=RNG)  # 8 MB
     blocks = Blocks(InFile(streamed.streamed(h5ad()(X, tmp_path)).data, Transform(1e4, 2.0), n_jobs=2))
     wide = RNG.random((500, 4))
     sizes = []

@@ -22,6 +22,7 @@ from scipy import sparse
 import genesieve as gs
 from genesieve.cli import main
 from genesieve.cli._screen import in_flags
+from readme import assert_same_demo, shown
 
 N_CELLS, N_GENES, RANK, BUDGET = 60, 40, 3, 20
 N_SETS = 5  # a type has one gene in so many, the others are idle
@@ -35,7 +36,7 @@ def command(*arguments: object) -> list[str]:
 
 def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(*arguments), capture_output=True, text=True, timeout=300, check=False, cwd=cwd, encoding="utf-8"
+        command(*arguments), capture_output=True, text=True, timeout=600, check=False, cwd=cwd, encoding="utf-8"
     )
 
 
@@ -142,6 +143,7 @@ def test_demo_is_a_whole_run(tmp_path):
     assert "8 programs on 200 of 765 genes, 700 cells" in result.stdout
     for marker in ("NKG7", "LYZ", "MS4A1", "NMI 0.6"):
         assert marker in result.stdout
+    assert_same_demo(result.stdout, shown())
     report = Path(result.stdout.splitlines()[-1].removeprefix("Report: "))
     assert (tmp_path / report).stat().st_size > 10_000
     assert "Warning" not in result.stderr
@@ -438,7 +440,7 @@ def test_ctrl_c_ends_the_fit_and_keeps_what_it_has(slow, tmp_path):
     process = start(*slow, "-o", tmp_path / "out")
     wait_for(process, "Ctrl-C ends the fit")
     process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=200)
+    stdout, stderr = process.communicate(timeout=600)
     assert process.returncode == 0, stderr
     assert "stopped early" in stderr
     assert "stopped early" in stdout
@@ -454,7 +456,7 @@ def test_a_second_ctrl_c_keeps_nothing(slow, tmp_path):
     process.send_signal(signal.SIGINT)
     wait_for(process, "Ctrl-C again")
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=200)
+    _, stderr = process.communicate(timeout=600)
     assert process.returncode == 130
     assert stderr.splitlines()[-1] == "stopped: nothing was written"
     assert list(tmp_path.iterdir()) == []
@@ -465,7 +467,7 @@ def test_termination_leaves_nothing(slow, tmp_path):
     process = start(*slow, "-o", tmp_path / "out")
     wait_for(process, "Ctrl-C ends the fit")
     process.terminate()
-    process.communicate(timeout=200)
+    process.communicate(timeout=600)
     assert process.returncode == 143
     assert list(tmp_path.iterdir()) == []
 
@@ -480,7 +482,7 @@ def test_a_stopped_reproduction_says_that_it_goes_on(tmp_path, number, word, cod
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(number)
-    _, stderr = process.communicate(timeout=200)
+    _, stderr = process.communicate(timeout=600)
     assert process.returncode == code
     assert stderr.strip() == f"{word}: what is done is kept, the same command goes on from there"
     assert all(file.exists() for file in done)

@@ -219,7 +219,7 @@ def test_a_killed_process_leaves_a_checkpoint_that_another_goes_on_from(tmp_path
     data, path = tmp_path / "data.h5ad", tmp_path / "fit.npz"
     ad.AnnData(sparse.csr_matrix(X)).write_h5ad(data)
     for calls in (3, 6):  # in the first restart, and after that, in the second
-        killed = subprocess.run([sys.executable, "-c", KILLED, data, path, str(calls)], check=False, timeout=120)
+        killed = subprocess.run([sys.executable, "-c", KILLED, data, path, str(calls)], check=False, timeout=600)
         assert killed.returncode == -signal.SIGKILL
     count, rest = Count(), Count()
     stored = ad.read_h5ad(data, backed="r").X

@@ -26,7 +26,7 @@ _OfFit: Any = make_dataclass(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(_OfFit):
+class Settings(_OfFit):  # type: ignore[misc]  # its base is made from the table
     """Everything that decides a run's result, besides the data and the gene sets.
 
     Besides the fields below, those parameters of `genesieve.SSNMF` that have a name on the command line, by that name:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from genesieve import datasets, pp, tl
-from genesieve._anndata import listing
+from genesieve._checks import listing
 from genesieve._slots.read import read_preparation, read_projection
 from genesieve.core.cells.streamed import streamed
 from genesieve.interpret.genesets import read_gene_sets

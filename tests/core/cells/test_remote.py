@@ -92,7 +92,7 @@ def doomed_client():
 @pytest.fixture
 def client(cluster):
     with distributed.Client(cluster) as client:
-        client.wait_for_workers(2, timeout=30)
+        client.wait_for_workers(2, timeout=300)
         yield client
 
 
@@ -112,7 +112,7 @@ def assert_same_fit(model, expected, *, rel=1e-6):
     assert model.components_.dtype == expected.components_.dtype
 
 
-def tasks_left(client, *, seconds=10.0):
+def tasks_left(client, *, seconds=120.0):
     """Tasks that the scheduler still knows, once it had some time to hear that nobody wants them."""
     deadline = time.monotonic() + seconds
     while True:
@@ -264,7 +264,7 @@ WIDE_STEP = Overlap().cell_step(gram_of(WIDE_W))
 
 
 def wide_cells(n_blocks):
-    return sparse.random(n_blocks * CHUNK, WIDE, density=0.1, format="csr", rng=RNG, dtype=np.float32)
+    return sparse.random(n_blocks * CHUNK, WIDE, density=0.1, format="csr", random_state=RNG, dtype=np.float32)
 
 
 def lazily(X, path):
@@ -546,7 +546,7 @@ def test_an_error_in_one_block_ends_the_pass_at_once(client, tmp_path):
             Path(tmp_path, "failed").mkdir()  # the first to come fails
             raise ValueError("no such cells")
         Path(tmp_path, str(block_id[0])).touch()
-        time.sleep(0.05)
+        time.sleep(0.5)  # a busy machine needs a while to hear of the failure
         return block
 
     data = in_dask(X, 20).map_blocks(fail_or_wait, meta=sparse.csr_matrix((0, 0)), dtype=X.dtype)

@@ -79,7 +79,7 @@ class Enrichment:
     def fold(self) -> np.ndarray:
         """Overlap relative to what chance gives."""
         expected = np.outer(self.list_sizes, self.set_sizes) / self.n_background
-        return np.divide(self.overlap, expected, out=np.zeros(expected.shape), where=expected > 0)
+        return np.asarray(np.divide(self.overlap, expected, out=np.zeros(expected.shape), where=expected > 0))
 
 
 def over_representation(

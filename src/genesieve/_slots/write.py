@@ -1,0 +1,145 @@
+"""Writing a fit and what was found in it, as plain types that every file format holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from genesieve._slots.keys import PREPARE, Keys
+from genesieve._slots.read import Fit
+from genesieve.core.objective import gram_of, pack_penalty
+from genesieve.estimators._parameters import RECORDED
+from genesieve.estimators.ssnmf import SSNMF
+from genesieve.interpret.genes import selected_genes
+from genesieve.interpret.labels import Labelling
+from genesieve.interpret.outliers import Outliers
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+BUDGETS = {"rows": "_l20", "columns": "_lc0", "entries": "_l0", None: ""}
+
+
+def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.ndarray, source: dict[str, Any]) -> None:
+    """Fill the slots of a fit; ``source`` says where the values came from. What an older fit led to is removed."""
+    keys = Keys(key)
+    _forget(adata, keys)
+    weights = np.zeros((adata.n_vars, H.shape[1]), dtype=model.components_.dtype)
+    weights[given] = model.components_.T
+    adata.varm[keys.weights] = weights
+    adata.var[keys.selected] = selected_genes(weights)
+    adata.var[keys.given] = given
+    if model.gene_weights_ is not None:
+        gene_weights = np.zeros(adata.n_vars)
+        gene_weights[given] = model.gene_weights_
+        write_gene_weights(adata, key, gene_weights)
+    _write_usages(adata, keys, H, Labelling(model.labels_, model.confidence_, model.cluster_centers_))
+    clusters = {} if model.cluster_centers_ is None else {"cluster_centers": model.cluster_centers_}
+    adata.uns[keys.fit] = {
+        **clusters,
+        "params": {**_pack_params(model), **source},
+        "objective": float(model.objective_),
+        "history": {name: np.asarray(course) for name, course in model.history_.items()},
+        "method": _method(model),
+        "gene_gram": gram_of(model.components_.T),
+        "converged": bool(model.converged_),
+        "reconstruction_err": float(model.reconstruction_err_),
+        "explained": float(model.explained_),
+    }
+
+
+def write_gene_weights(adata: AnnData, key: str, gene_weights: np.ndarray) -> None:
+    """Keep the weights of the genes in the fit."""
+    adata.var[Keys(key).gene_weights] = gene_weights
+
+
+def write_projection(adata: AnnData, key: str, fit: Fit, H: np.ndarray, found: Labelling) -> None:
+    """Fill the slots of new cells, scored with the programs of a fit."""
+    _write_usages(adata, Keys(key), H, found)
+    clusters = {} if fit.centers is None else {"cluster_centers": fit.centers}
+    adata.uns[Keys(key).fit] = {"method": "projection", "gene_gram": gram_of(fit.weights), **clusters}
+
+
+def _write_usages(adata: AnnData, keys: Keys, H: np.ndarray, found: Labelling) -> None:
+    """Usages, and the labels that follow from them."""
+    n_labels = H.shape[1] if found.centers is None else len(found.centers)
+    adata.obsm[keys.usages] = H
+    adata.obs[keys.labels] = pd.Categorical.from_codes(found.labels, categories=[str(i) for i in range(n_labels)])
+    adata.obs[keys.confidence] = found.confidence
+
+
+def write_found(adata: AnnData, key: str, **found: Any) -> None:
+    """Keep copies of what was found in a fit in ``uns``: tables and records, by their names in `Keys`."""
+    for name, value in found.items():
+        adata.uns[getattr(Keys(key), name)] = value.copy()
+
+
+def write_outliers(adata: AnnData, key: str, found: Outliers, rule: dict[str, float]) -> None:
+    """Mark the cells that use no program much; the rule is kept with what it found."""
+    adata.obs[Keys(key).outlier] = found.flagged
+    adata.obs[Keys(key).outlier_score] = found.score
+    measured = {"ratio": found.ratio, "separation": found.separation, "typical": found.typical}
+    write_found(adata, key, outlier_rule={**rule, **measured})
+
+
+def write_preparation(adata: AnnData, recipe: dict[str, Any]) -> None:
+    """Keep what was done to values, or is to be done as they are read."""
+    adata.uns[PREPARE] = recipe
+
+
+def bare_fit(
+    key: str, genes: Sequence[str] | np.ndarray, weights: np.ndarray, usages: np.ndarray, record: dict[str, Any]
+) -> AnnData:
+    """An object that holds a fit on its selected genes and nothing else."""
+    from anndata import AnnData
+
+    keys = Keys(key)
+    return AnnData(
+        obs=pd.DataFrame(index=np.arange(len(usages)).astype(str)),
+        var=pd.DataFrame({keys.selected: True}, index=pd.Index(genes, dtype=object)),
+        obsm={keys.usages: usages},
+        varm={keys.weights: weights},
+        uns={keys.fit: record},
+    )
+
+
+def write_groups(adata: AnnData, column: str, of_cell: np.ndarray, names: list[str], colors: list[str]) -> None:
+    """A column of ``obs`` (-1: a cell without a group), with its colours where scanpy keeps them."""
+    adata.obs[column] = pd.Categorical.from_codes(of_cell, categories=names)
+    adata.uns[f"{column}_colors"] = colors
+
+
+def _pack_params(model: SSNMF) -> dict[str, Any]:
+    """Parameters that say what was fitted. None is written as no entry: not every file format has it."""
+    params = {name: getattr(model, name) for name in RECORDED}
+    if not isinstance(params["init"], str):
+        params["init"] = "given"
+    params["orthogonality"] = model.orthogonality_  # what "auto" stood for
+    weighted, named = model.gene_weights_ is not None, isinstance(model.gene_weights, str)
+    params["gene_weights"] = "none" if not weighted else "variation" if named else "given"
+    if not isinstance(params["random_state"], Integral):
+        params["random_state"] = None
+    written = {name: value for name, value in params.items() if value is not None}
+    return {**written, "gauge_scale": np.asarray(model.gauge_scale_), "penalty": pack_penalty(model.penalty_)}
+
+
+def _method(model: SSNMF) -> str:
+    """The model's name as the paper builds it: nmf, nmf_l20, onmf_l20, onmf_l20_rho and so on."""
+    budget = BUDGETS[model.sparsity if model.n_genes is not None else None]
+    if model.orthogonality_ == "exact":
+        return f"onmf{budget}"
+    return f"onmf{budget}_rho" if float(model.orthogonality_) > 0 else f"nmf{budget}"
+
+
+def _forget(adata: AnnData, keys: Keys) -> None:
+    """Remove what was derived from an older fit under the same key."""
+    for name in keys.derived:
+        adata.uns.pop(name, None)
+    for frame, names in ((adata.obs, (keys.outlier, keys.outlier_score)), (adata.var, (keys.gene_weights,))):
+        for name in names:
+            if name in frame:
+                del frame[name]

@@ -77,9 +77,7 @@ def draw_genes(recipe: Recipe, n_genes: int, seed: int) -> Genes:
     return Genes(spectra / spectra.sum(axis=0), raised, noise, active_in)
 
 
-def draw_chunks(
-    recipe: Recipe, genes: Genes, n_cells: int, seed: int
-) -> Iterator[tuple[Cells, sparse.csr_matrix]]:
+def draw_chunks(recipe: Recipe, genes: Genes, n_cells: int, seed: int) -> Iterator[tuple[Cells, sparse.csr_matrix]]:
     """Cells and their counts, a chunk at a time."""
     for chunk, first in enumerate(range(0, n_cells, CHUNK_CELLS)):
         rng = _stream(seed, CELLS, chunk)
@@ -97,9 +95,7 @@ def _draw_cells(recipe: Recipe, genes: Genes, rng: np.random.Generator) -> Cells
     return Cells(types, doublet, usages, np.where(doublet, np.maximum(depth, other_depth), depth))
 
 
-def _draw_singlets(
-    recipe: Recipe, genes: Genes, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _draw_singlets(recipe: Recipe, genes: Genes, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     types = rng.integers(recipe.n_types, size=CHUNK_CELLS)
     active = rng.random((CHUNK_CELLS, recipe.n_activities)) < genes.active_in[types]
     activity = active * rng.uniform(*recipe.activity_usage, active.shape)

@@ -112,7 +112,7 @@ class RowSparse:
         return 0.0 if self.baseline_gains is None else float(self.baseline_gains[~W.any(axis=1)].sum())
 
     def is_spent(self, W: np.ndarray) -> bool:
-        return self.gain_outside(W) == 0.0 or np.count_nonzero(W.any(axis=1)) >= self.n_genes
+        return self.gain_outside(W) == 0.0 or bool(np.count_nonzero(W.any(axis=1)) >= self.n_genes)
 
     def _keep(self, score: np.ndarray) -> np.ndarray:
         return largest(score, self.n_genes, self.required)

@@ -172,8 +172,7 @@ def test_raised_genes_are_raised_in_the_counts():
     shares = counts / counts.sum(axis=1, keepdims=True)
     own = (adata.obs["cell_type"] == "type 1").to_numpy()
     raised = adata.varm["true_raised"][:, 0] & ~adata.varm["true_raised"][:, 1:].any(axis=1)
-    ratio = shares[own].mean(axis=0) / np.maximum(shares[~own].mean(axis=0), 1e-9)
-    assert np.median(ratio[raised]) > 2 * np.median(ratio[~raised])
+    assert shares[own][:, raised].mean() > 1.5 * shares[~own][:, raised].mean()
 
 
 def test_fewer_cells_are_the_first_of_more_and_seeds_differ():

@@ -181,7 +181,9 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
             Words(WEIGHTINGS, others=True), Option("gene_weights", "Weigh genes by how they vary, or alike.")
         ),
         "baseline": Parameter(
-            Words(BASELINES), Option("baseline", "Predict genes outside the budget by their mean, or by zero.")
+            Words(BASELINES),
+            Option("baseline", "Predict genes outside the budget by their mean, or by zero."),
+            of_method=True,
         ),
         "required_genes": Parameter(Anything(), recorded=False),
         "line_search": Parameter(Anything()),

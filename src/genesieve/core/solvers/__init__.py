@@ -73,8 +73,8 @@ class Solver:
 
 def _of_paper(run: Callable[..., Result]) -> Solver:
     line_search = partial(run, line_search=True)
-    tols = {"tol": PAPER_TOLERANCE, "few_cells_tol": PAPER_TOLERANCE}
-    return Solver(run, True, line_search, penalty=Overlap, of_paper=True, **tols)
+    tol = PAPER_TOLERANCE
+    return Solver(run, True, line_search, penalty=Overlap, tol=tol, few_cells_tol=tol, of_paper=True)
 
 
 SOLVERS = {"bcd": Solver(bcd, last_penalty=Orthogonal()), "mapalm": _of_paper(mapalm), "palm": _of_paper(palm)}

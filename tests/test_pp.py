@@ -328,7 +328,7 @@ def test_logged_values_are_used_as_they_are_and_others_refused():
     np.testing.assert_array_equal(dense(again.X), dense(logged.X))
     with pytest.raises(ValueError, match="adata must hold counts values as those of the fit were, got linear ones"):
         pp.prepare_like(make(draw_counts() * 33.3), fitted)
-    with pytest.raises(ValueError, match="fitted must have been prepared by gs.pp.prepare"):
+    with pytest.raises(ValueError, match=r"fitted must have been prepared by gs\.pp\.prepare"):
         pp.prepare_like(make(draw_counts()), make(draw_counts()))
     halves = make(draw_counts() / 2)
     pp.prepare_like(halves, fitted, values="counts")

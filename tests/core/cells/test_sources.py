@@ -26,6 +26,7 @@ from genesieve.core.cells.stored import StoredCSR, StoredDense
 from genesieve.core.cells.streamed import TO_ROWS, as_source
 from genesieve.core.cells.transform import Transform
 from genesieve.core.objective import Overlap, gram_of
+from genesieve.estimators._parameters import read_memory
 
 RNG = np.random.default_rng(0)
 pytestmark = [
@@ -525,7 +526,7 @@ def test_memory_does_not_grow_over_passes(tmp_path, monkeypatch):
     [("2GB", 2e9), ("2 gb", 2e9), ("2G", 2e9), ("1.5GiB", 1.5e9), ("900M", 9e8), (1e9, 1e9), ("3000000000", 3e9)],
 )
 def test_memory_can_be_said_in_words(words, size):
-    assert gs._parameters.read_memory(words) == size
+    assert read_memory(words) == size
 
 
 @pytest.mark.parametrize("memory", ["much", "-2GB", "2 XB", "", -1, float("nan"), True, [2]])

@@ -62,12 +62,25 @@ def zarr_store(version):
     return write
 
 
+def sharded_zarr(X, folder):
+    """Several chunks in one file, as zarr 3 can keep them."""
+    root = zarr.open_group(folder / "data.zarr", mode="w", zarr_format=3)
+    if not sparse.issparse(X):
+        return root.create_array("X", data=X, chunks=(7, 30), shards=(28, 30))
+    group = root.create_group("X")
+    for part in ("data", "indices", "indptr"):
+        group.create_array(part, data=getattr(X, part), chunks=(16,), shards=(64,))
+    group.attrs.update({"encoding-type": "csr_matrix", "encoding-version": "0.1.0", "shape": list(X.shape)})
+    return sparse_dataset(group)
+
+
 FILES = {
     "h5ad": h5ad(),
     "h5ad gzip": h5ad(compression="gzip"),
     "h5ad lzf": h5ad(compression="lzf"),
     "zarr 2": zarr_store(2),
     "zarr 3": zarr_store(3),
+    "zarr 3, sharded": sharded_zarr,
 }
 STORAGES = {"sparse": CSR, "dense": DENSE}
 

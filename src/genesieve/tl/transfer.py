@@ -177,7 +177,7 @@ def panel(
     --------
     >>> import genesieve as gs
     >>> adata = gs.datasets.demo()
-    >>> gs.tl.ssnmf(adata, 4, 50)
+    >>> gs.tl.ssnmf(adata, 6, 200)
     >>> table = gs.tl.panel(adata, 30)
     >>> table.attrs["agreement"] > 0.9
     True

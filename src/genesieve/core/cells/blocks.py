@@ -22,8 +22,8 @@ from genesieve.core.constraints import largest
 from genesieve.core.objective import CellStep, gram_of, half_squared_residual
 
 # Up to so many cells, products with X and all that follows are in double precision: single precision would end a fit a
-# little elsewhere on another processor, and clusters on a graph of neighbours far elsewhere. Beyond, the last few
-# passes are in the precision of X; programs are placed and settled on fewer cells.
+# little elsewhere on another processor, and clusters on a graph of neighbours far elsewhere. Beyond it, the last passes
+# are in the precision of X; programs are placed and settled on fewer cells.
 DOUBLE_CELLS = 20_000
 
 

@@ -72,15 +72,9 @@ class Solver:
 
 
 def _of_paper(run: Callable[..., Result]) -> Solver:
-    return Solver(
-        run,
-        needs_usages=True,
-        line_search=partial(run, line_search=True),
-        penalty=Overlap,
-        tol=PAPER_TOLERANCE,
-        few_cells_tol=PAPER_TOLERANCE,
-        of_paper=True,
-    )
+    line_search = partial(run, line_search=True)
+    tol = PAPER_TOLERANCE
+    return Solver(run, True, line_search, penalty=Overlap, tol=tol, few_cells_tol=tol, of_paper=True)
 
 
 SOLVERS = {"bcd": Solver(bcd, last_penalty=Orthogonal()), "mapalm": _of_paper(mapalm), "palm": _of_paper(palm)}

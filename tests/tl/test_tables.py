@@ -111,7 +111,7 @@ def test_names_unlike_those_of_the_gene_sets_are_shown():
 
 # The paper's model, by its solver and by ours.
 PAPER = {"solver": "mapalm", "gauge": None}
-PLAIN = {"orthogonality": 0.0, "gene_weights": None}
+PLAIN = {"orthogonality": 0.0, "gene_weights": None, "baseline": "zero"}
 
 
 @pytest.fixture(scope="module", params=[PAPER, PLAIN], ids=["paper", "exact blocks"])

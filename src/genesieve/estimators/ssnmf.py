@@ -81,6 +81,10 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         A positive weight for each gene in the fit; ``components_`` stays on the scale of the data. ``"variation"``:
         the gene's coefficient of variation, so that the budget goes to genes that vary, not to abundant ones.
         ``"auto"``: that where ``"bcd"`` keeps a budget of genes, else ``None``, all alike.
+    baseline
+        What a gene outside the budget is predicted by, and so what a gene in it has to beat: ``"mean"``, its mean at
+        the size of each cell, so that the budget goes to genes that programs explain; ``"zero"``, as in the paper.
+        It applies where ``"bcd"`` keeps a budget of genes (``sparsity="rows"``); elsewhere it is zero.
     required_genes
         Mask or indices of genes that are sure of a place in the budget (``sparsity="rows"``).
     line_search
@@ -119,12 +123,14 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     reconstruction_err_ : float
         Frobenius norm of ``X - H @ components_``.
     explained_ : float
-        The share of the sum of squares of X that the programs explain.
+        The share of the sum of squares of X that the programs explain; what the baseline predicts is no part of it.
     penalty_, gauge_scale_, gene_weights_
         What ``transform`` solves with: the penalty of the fit, the factor that takes each program from the public
         gauge to the solver's, and the weight of every gene or ``None``.
     orthogonality_ : float or "exact"
         The penalty that ``"auto"`` stood for.
+    baseline_ : str
+        The baseline, ``"zero"`` where it does not apply.
 
     References
     ----------
@@ -167,6 +173,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         resolution: float | None = None,
         gauge: str | None = "unit",
         gene_weights: np.ndarray | str | None = "auto",
+        baseline: str = "mean",
         required_genes: np.ndarray | None = None,
         line_search: bool = False,
         n_jobs: int | None = None,
@@ -189,6 +196,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.resolution = resolution
         self.gauge = gauge
         self.gene_weights = gene_weights
+        self.baseline = baseline
         self.required_genes = required_genes
         self.line_search = line_search
         self.n_jobs = n_jobs
@@ -269,9 +277,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if SOLVERS[self.solver].needs_usages and not source.holds_usages:
             raise ValueError(f"solver must be 'bcd' for a Dask array, got {self.solver!r}")
         blocks = Blocks(source, n_jobs=self.n_jobs)
-        self.orthogonality_, self.gene_weights_ = self._resolve(blocks)
-        if self.gene_weights_ is not None:
-            blocks = blocks.weighted(self.gene_weights_)
+        self.baseline_, self.orthogonality_, self.gene_weights_ = self._resolve(blocks)
+        blocks = blocks.weighted(self.gene_weights_, baseline=self.baseline_)
         rng = as_generator(self.random_state)
         best = self._fit_starts(blocks, rng.spawn(self.n_restarts))
         H = self._publish(best, _usages(blocks, best), blocks)
@@ -298,19 +305,20 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         assert best is not None, "there is at least one start"
         return best
 
-    def _resolve(self, blocks: Blocks) -> tuple[float | str, np.ndarray | None]:
-        """The penalty and the gene weights that ``"auto"`` stands for."""
+    def _resolve(self, blocks: Blocks) -> tuple[str, float | str, np.ndarray | None]:
+        """The baseline where it applies, and the penalty and the gene weights that ``"auto"`` stands for."""
         budget = not SOLVERS[self.solver].of_paper and self.n_genes is not None and self.sparsity is not None
+        baseline = self.baseline if budget and self.sparsity == "rows" else "zero"
         orthogonality, weights = self.orthogonality, self.gene_weights
         if isinstance(orthogonality, str) and orthogonality == "auto":
             orthogonality = ORTHOGONALITY if budget and self.labels == "argmax" else 0.0
         if isinstance(weights, str) and weights == "auto":
             weights = "variation" if budget else None
         if isinstance(weights, str):
-            weights = variation_weights(*blocks.moments())
+            weights = variation_weights(*blocks.moments(), baseline=baseline)
         elif weights is not None:
             weights = check_array("gene_weights", weights, (blocks.shape[1],), positive=True)
-        return orthogonality, weights
+        return baseline, orthogonality, weights
 
     def _schedule(self, blocks: Blocks) -> Schedule:
         """The parameters in the core's terms."""

@@ -84,7 +84,8 @@ def cnmf_scores(X: Any, H: np.ndarray, *, log_base: float | None = None) -> np.n
     return np.linalg.lstsq(H.T @ H, standardised.T, rcond=None)[0].T
 
 
-class _Linear(NamedTuple):
+@dataclass(frozen=True)
+class _Linear:
     """Undoes a logarithm; a record, so that it can be sent to a cluster."""
 
     log_of_base: float | None

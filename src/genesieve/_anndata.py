@@ -1,15 +1,16 @@
-"""Reading an AnnData at the door: which object to write to, its values, its genes, its fits."""
+"""Reading an AnnData at the door: which object to write to, its values and its genes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 
-from genesieve._slots.keys import KEPT, PREPARE, Keys
+from genesieve._checks import choices, listing
+from genesieve._slots.keys import KEPT
+from genesieve._slots.read import check_anndata, read_preparation, table_of
 from genesieve.core.cells.streamed import Streamed, streamed
 from genesieve.core.cells.transform import Transform
 
@@ -27,14 +28,6 @@ CELLS_LOOKED_AT = 500
 
 LOG_BASES = {"none": None, "ln(x + 1)": float(np.e), "log2(x + 1)": 2.0}
 """Logarithms by their names in ``uns``."""
-
-SHOWN_NAMES = 10  # names that an error lists before it stops
-
-
-def check_anndata(adata: object, name: str = "adata") -> None:
-    """Raise unless it is an AnnData."""
-    if not hasattr(adata, "obsm"):
-        raise TypeError(f"{name} must be an AnnData, got {type(adata).__name__}")
 
 
 def own(adata: AnnData, *, copy: bool = False) -> AnnData:
@@ -74,7 +67,7 @@ def read_values(adata: AnnData, *, layer: str | None = None, use_raw: bool = Fal
     if smallest < 0:
         raise ValueError(
             f"{place} must not be negative, got a minimum of {smallest:g}; scaled or centred values cannot be used,"
-            f" pass an unscaled layer{_choices('layers', adata.layers)}"
+            f" pass an unscaled layer{choices('layers', adata.layers)}"
         )
     floating = np.result_type(X.dtype, np.float32)  # whole numbers become floats that hold them exactly
     return X if X.dtype == floating else X.astype(floating)
@@ -89,24 +82,19 @@ def _locate(adata: AnnData, layer: str | None, use_raw: bool) -> tuple[Any, str]
     if layer is None:
         return adata.X, "adata.X"
     if layer not in adata.layers:
-        raise KeyError(f"layer {layer!r} is not in adata.layers{_choices('layers', adata.layers)}")
+        raise KeyError(f"layer {layer!r} is not in adata.layers{choices('layers', adata.layers)}")
     return adata.layers[layer], f"adata.layers[{layer!r}]"
 
 
 def pending_recipe(adata: AnnData) -> dict[str, Any] | None:
     """What `genesieve.pp.prepare` left to be done to values as they are read; None if it left nothing."""
-    recipe = adata.uns.get(PREPARE, {})
+    recipe = read_preparation(adata)
     return recipe if bool(recipe.get("on_the_fly", False)) else None
 
 
 def transform_of(recipe: dict[str, Any]) -> Transform:
     """What a recipe of ``uns`` does to values."""
     return Transform(float(recipe["target_sum"]) or None, LOG_BASES[str(recipe["log"])])
-
-
-def table_of(frame: Any) -> pd.DataFrame:
-    """``obs`` or ``var``, also that of a lazy AnnData, as a table in memory."""
-    return frame if isinstance(frame, pd.DataFrame) else frame.to_memory()
 
 
 def without_stream(adata: AnnData) -> AnnData:
@@ -187,42 +175,3 @@ def find_genes(adata: AnnData, genes: str | Iterable[str], name: str) -> np.ndar
             f" (like {listing(adata.var_names[:3])}) does not have"
         )
     return np.asarray(adata.var_names.isin(wanted))
-
-
-def fit_of(adata: AnnData, key: str, *, name: str = "adata") -> dict[str, Any]:
-    """``uns`` of a fit, or an error that lists the fits there are."""
-    check_anndata(adata, name)
-    keys = Keys(key)
-    if keys.fit not in adata.uns or keys.weights not in adata.varm or keys.usages not in adata.obsm:
-        fits = [other for other in adata.varm if Keys(other).usages in adata.obsm and Keys(other).fit in adata.uns]
-        found = f"; fits found: {listing(fits)}" if fits else ""
-        raise KeyError(f"no fit {key!r} in {name}: run gs.tl.ssnmf(..., key_added={key!r}) first{found}")
-    return adata.uns[keys.fit]
-
-
-def usages_of(adata: AnnData, key: str) -> np.ndarray:
-    """Usages of a fit or of a projection, or an error that lists what there is."""
-    check_anndata(adata)
-    slot = Keys(key).usages
-    if slot not in adata.obsm:
-        raise KeyError(f"no usages {slot!r}: run gs.tl.ssnmf or gs.tl.project first{_choices('obsm', adata.obsm)}")
-    return np.asarray(adata.obsm[slot])
-
-
-def gene_gram_of(adata: AnnData, key: str) -> np.ndarray:
-    """``W^T W`` (rank, rank) of a fit or of a projection."""
-    fit = Keys(key).fit
-    if "gene_gram" not in adata.uns.get(fit, {}):
-        raise KeyError(f"no fit {fit!r} in adata.uns: run gs.tl.ssnmf or gs.tl.project first")
-    return np.asarray(adata.uns[fit]["gene_gram"])
-
-
-def listing(names: Sequence[object]) -> str:
-    """Names for an error message, cut where they get many."""
-    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    return ", ".join(repr(str(name)) for name in names[:SHOWN_NAMES]) + more
-
-
-def _choices(what: str, slots: Any) -> str:
-    names = [name for name in slots if name is not None]  # newer versions of anndata list X as a layer without a name
-    return f"; {what} there are: {listing(names)}" if names else f"; there are no {what}"

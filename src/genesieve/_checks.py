@@ -10,6 +10,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+SHOWN_NAMES = 10  # names that an error lists before it stops
+
+
+def listing(names: Sequence[object]) -> str:
+    """Names for an error message, cut where they get many."""
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(repr(str(name)) for name in names[:SHOWN_NAMES]) + more
+
+
+def choices(what: str, slots: Any) -> str:
+    """The end of an error message: which layers, columns, ... there are to choose from."""
+    names = [name for name in slots if name is not None]  # newer versions of anndata list X as a layer without a name
+    return f"; {what} there are: {listing(names)}" if names else f"; there are no {what}"
+
 
 def check_choice(name: str, value: object, choices: Sequence[str | None]) -> None:
     """Raise unless ``value`` is one of ``choices``."""

@@ -9,16 +9,15 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from anndata import AnnData
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from genesieve import pl
+from genesieve._report.findings import Findings, Grouping
 from genesieve._report.layout import Layout
-from genesieve._report.source import Grouping, Source
-from genesieve._slots.keys import Keys
+from genesieve._slots.write import bare_fit, write_groups
 from genesieve.pl._parts import legend_below, legend_rows
 from genesieve.pl._style import PAGE, QUIET, SMALL
 
@@ -27,24 +26,24 @@ ROW = 0.16  # inches a program
 KEY = "genesieve report"  # of the scratch object: a name that no column of known types has
 
 
-def still_pictures(source: Source, shown: np.ndarray, layout: Layout) -> dict[str, str]:
+def still_pictures(findings: Findings, shown: np.ndarray, layout: Layout) -> dict[str, str]:
     """Data addresses of the pictures: the cell map, and heat maps of usages and gene weights."""
-    scratch, rows = _scratch(source), max(1.0, ROW * len(source.programs))
-    color = None if source.known is None else source.known.title
-    legend = 0.0 if source.known is None else 0.5 + 0.16 * legend_rows(source.known.names, PAGE - 1.5)[0]
+    scratch, rows = _scratch(findings), max(1.0, ROW * len(findings.programs))
+    color = None if findings.known is None else findings.known.title
+    legend = 0.0 if findings.known is None else 0.5 + 0.16 * legend_rows(findings.known.names, PAGE - 1.5)[0]
     return {
-        "map": _draw(PAGE, 5.0, lambda ax: _cell_map(ax, source.clusters, shown, layout)),
+        "map": _draw(PAGE, 5.0, lambda ax: _cell_map(ax, findings.clusters, shown, layout)),
         "usages": _draw(PAGE, rows + 0.6 + legend, lambda ax: pl.usages(scratch, key=KEY, color=color, ax=ax)),
         "loadings": _draw(PAGE, rows + 1.1, lambda ax: pl.loadings(scratch, key=KEY, ax=ax)),
     }
 
 
-def course(fit: dict[str, Any], width: float, height: float) -> dict[str, Any] | None:
+def course(record: dict[str, Any], width: float, height: float) -> dict[str, Any] | None:
     """The objective's course as the points of a line within a box, with what its axes say."""
-    objective = np.asarray(fit.get("history", {}).get("objective", ()), dtype=float)
+    objective = np.asarray(record.get("history", {}).get("objective", ()), dtype=float)
     if len(objective) < 2 or not np.isfinite(objective).all():
         return None
-    passes = np.asarray(fit["history"].get("passes", np.arange(1, len(objective) + 1)), dtype=float)
+    passes = np.asarray(record["history"].get("passes", np.arange(1, len(objective) + 1)), dtype=float)
     span = [(values.min(), max(np.ptp(values), np.finfo(float).tiny)) for values in (passes, objective)]
     x = (passes - span[0][0]) / span[0][1] * width
     y = (1 - (objective - span[1][0]) / span[1][1]) * height
@@ -56,24 +55,15 @@ def course(fit: dict[str, Any], width: float, height: float) -> dict[str, Any] |
     }  # fmt: skip
 
 
-def _scratch(source: Source) -> AnnData:
+def _scratch(findings: Findings) -> AnnData:
     """The programs in an object of their own, for the plots to read: names and colours are known to be sound there."""
-    keys = Keys(KEY)
-    names = list(dict.fromkeys(source.programs.names))
-    labels = np.array(source.programs.names, dtype=object)[source.programs.of_cell]
-    scratch = AnnData(
-        obs=pd.DataFrame(
-            {keys.labels: pd.Categorical(labels, categories=names)}, index=np.arange(len(labels)).astype(str)
-        ),
-        var=pd.DataFrame({keys.selected: np.ones(len(source.genes), dtype=bool)}, index=source.genes),
-        obsm={keys.usages: source.programs.usages},
-        varm={keys.weights: source.weights},
-        uns={keys.fit: {}, f"{KEY}_colors": source.programs.colors},
-    )
-    if source.known is not None:
-        codes = pd.Categorical.from_codes(source.known.of_cell, categories=source.known.names)
-        scratch.obs[source.known.title] = codes
-        scratch.uns[f"{source.known.title}_colors"] = source.known.colors
+    programs, known = findings.programs, findings.known
+    scratch = bare_fit(KEY, findings.genes, findings.weights, programs.usages, {})
+    names = list(dict.fromkeys(programs.names))
+    code_of_program = np.array([names.index(name) for name in programs.names])
+    write_groups(scratch, KEY, code_of_program[programs.of_cell], names, programs.colors)
+    if known is not None:
+        write_groups(scratch, known.title, known.of_cell, known.names, known.colors)
     return scratch
 
 

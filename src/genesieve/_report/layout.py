@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 
-from genesieve._anndata import listing
+from genesieve._checks import listing
 
 if TYPE_CHECKING:
     from anndata import AnnData

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from genesieve._anndata import check_anndata
 from genesieve._checks import check_integer
 from genesieve._report import content, words
 from genesieve._report.figures import course, still_pictures
+from genesieve._report.findings import UNSURE, Findings, read_findings
 from genesieve._report.layout import choose_cells, place_cells
 from genesieve._report.payload import make_payload
-from genesieve._report.source import UNSURE, Source, read_source
-from genesieve._slots.record import PARAMETERS
+from genesieve._slots.read import check_anndata
+from genesieve._slots.write import PARAMETERS
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -91,15 +91,15 @@ def report(
         raise TypeError(f"run must be a dictionary or None, got {type(run).__name__}")
     if not Path(path).parent.is_dir():
         raise FileNotFoundError(f"the folder of path must exist, got {str(path)!r}")
-    source = read_source(adata, key, known)
-    shown = choose_cells(source.clusters.of_cell, source.programs.usages.max(axis=1), max_cells)
-    layout = place_cells(adata, source.programs.usages, shown, basis)
-    sets, n_sets = content.set_rows(source)
+    findings = read_findings(adata, key, known)
+    shown = choose_cells(findings.clusters.of_cell, findings.programs.usages.max(axis=1), max_cells)
+    layout = place_cells(adata, findings.programs.usages, shown, basis)
+    sets, n_sets = content.set_rows(findings)
     page = _render(
-        source,
-        title=title or f"Gene programs in {words.counted(len(source.cells), 'cell')}",
-        payload=make_payload(source, shown, layout, sets),
-        pictures=still_pictures(source, shown, layout),
+        findings,
+        title=title or f"Gene programs in {words.counted(len(findings.cells), 'cell')}",
+        payload=make_payload(findings, shown, layout, sets),
+        pictures=still_pictures(findings, shown, layout),
         layout=layout.title,
         n_shown=len(shown),
         sets=sets,
@@ -109,28 +109,28 @@ def report(
     return _write_whole(Path(path), page)
 
 
-def _render(source: Source, **given: Any) -> str:
+def _render(findings: Findings, **given: Any) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(
         count=words.count, counted=words.counted, percent=words.percent, number=words.number, p=words.p_value
     )
     begin, script = _asset("theme.js"), "\n".join(_asset(name) for name in SCRIPTS)
     script = f'(function () {{\n"use strict";\n{script}\n}})();\n'
-    cards = content.program_cards(source)
+    cards = content.program_cards(findings)
     return environment.from_string(_asset("page.html.j2")).render(
         given,
-        source=source,
+        findings=findings,
         cards=cards,
-        clusters=[] if source.same else content.cluster_cards(source),
-        mean_usages=[] if source.same else content.mean_usages(source),
-        headline=content.headline(source, cards),
-        agreement=content.agreement(source),
-        crossing=content.crossing(source),
-        gene_rows=content.gene_rows(source),
-        outliers=content.outlier_names(source),
-        course=course(source.fit, *PLOT),
+        clusters=[] if findings.clusters_are_programs else content.cluster_cards(findings),
+        mean_usages=[] if findings.clusters_are_programs else content.mean_usages(findings),
+        headline=content.headline(findings, cards),
+        agreement=content.agreement(findings),
+        crossing=content.crossing(findings),
+        gene_rows=content.gene_rows(findings),
+        outliers=content.outlier_names(findings),
+        course=course(findings.fit.record, *PLOT),
         plot=PLOT,
-        parameters=words.facts(_parameters(source.fit.get("params", {}))),
+        parameters=words.facts(_parameters(findings.fit.params)),
         version=version("genesieve"),
         unsure=UNSURE,
         limits=content,

@@ -11,10 +11,11 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib.colors import to_hex
 
+from genesieve._report.findings import Findings, Grouping
 from genesieve._report.layout import Layout
-from genesieve._report.source import Grouping, Source
 from genesieve.interpret.genes import specificity, z_scores
 from genesieve.pl._style import SEQUENTIAL
+from genesieve.tl._tables import ALPHA
 
 MISSING = 65535  # a place or a group that a cell does not have
 TOP = 65534  # the largest value that is one
@@ -35,21 +36,22 @@ def pack(values: np.ndarray, dtype: str) -> dict[str, str]:
     return {"type": dtype, "data": b64encode(array.tobytes()).decode()}
 
 
-def make_payload(source: Source, shown: np.ndarray, layout: Layout, sets: list[list[Any]]) -> Markup:
+def make_payload(findings: Findings, shown: np.ndarray, layout: Layout, sets: list[list[Any]]) -> Markup:
     """All that the script needs."""
     return as_json(
         {
             "programs": {
-                "names": source.programs.names,
-                "titles": [source.programs.title(i, 60) for i in range(len(source.programs))],
-                "colors": source.programs.colors,
+                "names": findings.programs.names,
+                "titles": [findings.programs.title(i, 60) for i in range(len(findings.programs))],
+                "colors": findings.programs.colors,
             },
-            "clusters": {**_names(source.clusters), "same": source.same},
-            "known": None if source.known is None else _names(source.known),
-            "confidence": source.confidence.title,
-            "cells": _cells(source, shown, layout),
-            "genes": _genes(source),
+            "clusters": {**_names(findings.clusters), "same": findings.clusters_are_programs},
+            "known": None if findings.known is None else _names(findings.known),
+            "confidence": findings.confidence.title,
+            "cells": _cells(findings, shown, layout),
+            "genes": _genes(findings),
             "sets": sets,
+            "alpha": ALPHA,
             "ramp": [to_hex(color) for color in mpl.colormaps[SEQUENTIAL](np.linspace(0, 1, RAMP_STOPS))],
         }
     )
@@ -59,35 +61,35 @@ def _names(groups: Grouping) -> dict[str, Any]:
     return {"title": groups.title, "names": groups.names, "colors": groups.colors, "sizes": groups.sizes.tolist()}
 
 
-def _cells(source: Source, shown: np.ndarray, layout: Layout) -> dict[str, Any]:
-    usages = source.programs.usages[shown].T.astype(np.float64)  # (programs, cells shown)
+def _cells(findings: Findings, shown: np.ndarray, layout: Layout) -> dict[str, Any]:
+    usages = findings.programs.usages[shown].T.astype(np.float64)  # (programs, cells shown)
     top = usages.max(axis=1, initial=0.0)
     x, y = _on_a_square(layout.places)
     return {
-        "names": source.cells[shown].tolist(),
+        "names": findings.cells[shown].tolist(),
         "x": pack(x, "uint16"),
         "y": pack(y, "uint16"),
-        "cluster": pack(_codes(source.clusters.of_cell[shown]), "uint16"),
-        "known": None if source.known is None else pack(_codes(source.known.of_cell[shown]), "uint16"),
-        "confidence": pack(np.rint(source.confidence.values[shown] * TOP), "uint16"),
-        "outliers": 0 if source.outliers is None else int(source.outliers.sum()),  # among all cells, as sizes are
-        "total": len(source.cells),
-        "outlier": None if source.outliers is None else pack(source.outliers[shown], "uint8"),
+        "cluster": pack(_codes(findings.clusters.of_cell[shown]), "uint16"),
+        "known": None if findings.known is None else pack(_codes(findings.known.of_cell[shown]), "uint16"),
+        "confidence": pack(np.rint(findings.confidence.values[shown] * TOP), "uint16"),
+        "outliers": 0 if findings.outliers is None else int(findings.outliers.sum()),  # among all cells, as sizes are
+        "total": len(findings.cells),
+        "outlier": None if findings.outliers is None else pack(findings.outliers[shown], "uint8"),
         "usages": pack(np.rint(usages / np.where(top > 0, top, 1.0)[:, None] * TOP), "uint16"),
         "top": top.tolist(),
     }
 
 
-def _genes(source: Source) -> dict[str, Any]:
-    owner = source.weights.argmax(axis=1) if len(source.genes) else np.zeros(0, dtype=int)
+def _genes(findings: Findings) -> dict[str, Any]:
+    owner = findings.weights.argmax(axis=1) if len(findings.genes) else np.zeros(0, dtype=int)
     rows = np.arange(len(owner))
     return {
-        "names": source.genes.tolist(),
-        "weights": pack(source.weights, "float32"),
+        "names": findings.genes.tolist(),
+        "weights": pack(findings.weights, "float32"),
         "owner": pack(owner, "uint16"),
-        "z": pack(z_scores(source.weights)[rows, owner], "float32"),
-        "specificity": pack(specificity(source.weights)[rows, owner], "float32"),
-        "standing": [np.flatnonzero(row).tolist() for row in source.standing_out],
+        "z": pack(z_scores(findings.weights)[rows, owner], "float32"),
+        "specificity": pack(specificity(findings.weights)[rows, owner], "float32"),
+        "standing": [np.flatnonzero(row).tolist() for row in findings.standing_out],
     }
 
 

@@ -1,126 +1,218 @@
-"""Reading results from an AnnData for display: what is missing is named, with the function that makes it."""
+"""Reading a fit and what was found in it: what is missing is named, with the function that makes it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
-from genesieve._anndata import check_unique_genes, fit_of, listing, table_of, usages_of
-from genesieve._slots.keys import Keys
-from genesieve.pl._style import LONGEST_NAME, OKABE_ITO, distinct_colors, shorten
+from genesieve._checks import choices, listing
+from genesieve._slots.keys import PREPARE, Keys
+from genesieve.core.objective import Penalty, unpack_penalty
+from genesieve.interpret.genes import selected_genes
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
+MAKERS = {"enrichment": "enrich", "outlier": "outliers", "outlier_score": "outliers", "outlier_rule": "outliers"}
+"""Functions of `genesieve.tl` by what they make, where the names differ."""
+
 
 @dataclass(frozen=True)
-class Programs:
-    """The fitted programs, as plots need them."""
+class Projection:
+    """What a fit and a projection both hold: programs as cells use them. Slots are read when they are asked for."""
 
-    usages: np.ndarray  # (cells, programs)
-    of_cell: np.ndarray  # (cells,), the program that each cell uses most
-    names: list[str]
-    colors: list[str]
+    adata: AnnData
+    key: str
 
-    def __len__(self) -> int:
-        return len(self.names)
+    @cached_property
+    def usages(self) -> np.ndarray:
+        """H (cells, rank)."""
+        return np.asarray(self.adata.obsm[Keys(self.key).usages])
 
-    def title(self, program: int, longest: int = LONGEST_NAME) -> str:
-        """What to call a program where nothing else says that it is one."""
-        name = self.names[program]
-        return f"program {name}" if name == str(program) else shorten(name, longest)
+    @cached_property
+    def most_used(self) -> np.ndarray:
+        """The program that each cell uses most."""
+        return self.usages.argmax(axis=1)
+
+    @property
+    def rank(self) -> int:
+        """How many programs there are."""
+        return self.usages.shape[1]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What ``uns`` says of the fit: params, objective, history, method, ..."""
+        return self.adata.uns.get(Keys(self.key).fit, {})
+
+    @property
+    def centers(self) -> np.ndarray | None:
+        """Mean usages of the clusters (clusters, rank); None where labels are programs."""
+        centers = self.record.get("cluster_centers")
+        return None if centers is None else np.asarray(centers)
+
+    @property
+    def gene_gram(self) -> np.ndarray:
+        """``W^T W`` (rank, rank)."""
+        if "gene_gram" not in self.record:
+            raise KeyError(f"no fit {self.key!r} in adata.uns: run gs.tl.ssnmf or gs.tl.project first")
+        return np.asarray(self.record["gene_gram"])
+
+    @cached_property
+    def categories(self) -> np.ndarray:
+        """Which category of the labels each program is, -1 for one without cells or if labels are not programs."""
+        codes = self.of_cells("labels").astype("category").cat.codes.to_numpy()
+        category = np.full(self.rank, -1)
+        category[self.most_used] = codes
+        taken = category[category >= 0]
+        matches = np.array_equal(category[self.most_used], codes) and len(np.unique(taken)) == len(taken)
+        return category if matches else np.full(self.rank, -1)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the programs: the categories of their labels, so that renaming those renames the programs."""
+        labels = self.of_cells("labels").astype("category").cat.categories
+        return [str(labels[i]) if i >= 0 else str(program) for program, i in enumerate(self.categories)]
+
+    @cached_property
+    def _obs(self) -> pd.DataFrame:
+        return table_of(self.adata.obs)
+
+    def of_cells(self, what: str) -> pd.Series:
+        """A column of ``obs``: labels, confidence, outlier or outlier_score."""
+        return self._read("obs", self._obs, what)
+
+    def has(self, what: str) -> bool:
+        """Whether a slot of ``obs`` or ``uns`` is there, by its name in `Keys`."""
+        slot = getattr(Keys(self.key), what)
+        return slot in self._obs or (slot != self.key and slot in self.adata.uns)
+
+    def found(self, what: str) -> Any:
+        """What was found in the fit, from ``uns``; the programs of a table are numbers."""
+        value = self._read("uns", self.adata.uns, what)
+        if "program" not in getattr(value, "columns", ()):
+            return value
+        return value.assign(program=value["program"].astype(str).astype(int))
+
+    def _read(self, where: str, slots: Any, what: str) -> Any:
+        slot = getattr(Keys(self.key), what)
+        if slot not in slots:
+            maker = "ssnmf" if slot == self.key else MAKERS.get(what, what)
+            raise KeyError(f"adata.{where} has no {slot!r}, run gs.tl.{maker} first; {_contents(where, slots)}")
+        return slots[slot]
 
 
-def read_slot(adata: AnnData, where: str, name: str, maker: str) -> Any:
-    """``adata.<where>[name]``, or an error that says what makes it and what there is."""
-    slots = table_of(adata.obs) if where == "obs" else getattr(adata, where)
-    if name not in slots:
-        raise KeyError(f"adata.{where} has no {name!r}, run gs.tl.{maker} first; {_contents(where, slots)}")
-    return slots[name]
+@dataclass(frozen=True)
+class Fit(Projection):
+    """A fit: programs with their genes."""
+
+    @cached_property
+    def genes(self) -> np.ndarray:
+        """Names of all genes."""
+        return self.adata.var_names.astype(str).to_numpy()
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """W (genes, rank), public gauge."""
+        return np.asarray(self.adata.varm[Keys(self.key).weights])
+
+    @cached_property
+    def selected(self) -> np.ndarray:
+        """Mask of the genes that carry a weight."""
+        return selected_genes(self.weights)
+
+    @cached_property
+    def _var(self) -> pd.DataFrame:
+        return table_of(self.adata.var)
+
+    @property
+    def given(self) -> np.ndarray:
+        """Mask of the genes that the model could choose from."""
+        slot = Keys(self.key).given
+        return self._var[slot].to_numpy(dtype=bool) if slot in self._var else np.ones(len(self.genes), dtype=bool)
+
+    @property
+    def gene_weights(self) -> np.ndarray | None:
+        """Weights of the genes in the fit, where there were any."""
+        slot = Keys(self.key).gene_weights
+        return self._var[slot].to_numpy() if slot in self._var else None
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Parameters of the estimator, and which values it saw."""
+        return self.record.get("params", {})
+
+    @property
+    def values_from(self) -> dict[str, Any]:
+        """Where the values came from, as `genesieve._anndata.read_values` takes it."""
+        return {"layer": self.params.get("layer"), "use_raw": bool(self.params.get("use_raw", False))}
+
+    @property
+    def scale(self) -> np.ndarray:
+        """From the public gauge to the solver's (rank,)."""
+        return np.asarray(self.params["gauge_scale"])
+
+    @property
+    def penalty(self) -> Penalty:
+        """The penalty that usages were found with."""
+        return unpack_penalty(self.params["penalty"])
+
+
+def read_fit(adata: AnnData, key: str, *, name: str = "adata") -> Fit:
+    """The fit under ``key``, or an error that lists the fits there are."""
+    check_anndata(adata, name)
+    if not _holds_fit(adata, key):
+        fits = [other for other in adata.varm if _holds_fit(adata, other)]
+        found = f"; fits found: {listing(fits)}" if fits else ""
+        raise KeyError(f"no fit {key!r} in {name}: run gs.tl.ssnmf(..., key_added={key!r}) first{found}")
+    return Fit(adata, key)
+
+
+def _holds_fit(adata: AnnData, key: str) -> bool:
+    keys = Keys(key)
+    return keys.fit in adata.uns and keys.weights in adata.varm and keys.usages in adata.obsm
+
+
+def read_projection(adata: AnnData, key: str) -> Projection:
+    """The fit or projection under ``key``, or an error that lists what there is."""
+    check_anndata(adata)
+    slot = Keys(key).usages
+    if slot not in adata.obsm:
+        raise KeyError(f"no usages {slot!r}: run gs.tl.ssnmf or gs.tl.project first{choices('obsm', adata.obsm)}")
+    return Projection(adata, key)
+
+
+def read_column(adata: AnnData, column: str, rule: str) -> pd.Series:
+    """A column of ``obs`` that the caller names, by a ``rule`` such as ``"known must name a column"``."""
+    columns = table_of(adata.obs)
+    if column not in columns:
+        raise KeyError(f"{rule} of adata.obs, got {column!r}; {_contents('obs', columns)}")
+    return columns[column]
+
+
+def read_colors(adata: AnnData, column: str) -> list[str]:
+    """Colours of the categories of an ``obs`` column, where scanpy keeps them; none if it has not."""
+    return [str(color) for color in adata.uns.get(f"{column}_colors", ())]
+
+
+def read_preparation(adata: AnnData) -> dict[str, Any]:
+    """What `genesieve.pp.prepare` did; nothing if it was not run."""
+    return adata.uns.get(PREPARE, {})
+
+
+def check_anndata(adata: object, name: str = "adata") -> None:
+    """Raise unless it is an AnnData."""
+    if not hasattr(adata, "obsm"):
+        raise TypeError(f"{name} must be an AnnData, got {type(adata).__name__}")
+
+
+def table_of(frame: Any) -> pd.DataFrame:
+    """``obs`` or ``var``, also that of a lazy AnnData, as a table in memory."""
+    return frame if isinstance(frame, pd.DataFrame) else frame.to_memory()
 
 
 def _contents(where: str, slots: Any) -> str:
     return f"adata.{where} has {listing(list(slots)) or 'nothing'}"
-
-
-def read_programs(adata: AnnData, key: str) -> Programs:
-    """The programs stored under ``key``.
-
-    Programs are named by the categories of ``obs[key]``, so that renaming those renames the programs in every plot, and
-    coloured by ``uns[key + "_colors"]``, where scanpy keeps the colours of a column.
-    """
-    keys = Keys(key)
-    usages = usages_of(adata, key)
-    if not len(usages):
-        raise ValueError("adata must have cells, got none")
-    labels = read_slot(adata, "obs", keys.labels, "ssnmf").astype("category").cat
-    of_cell = usages.argmax(axis=1)
-    category = _category_of_program(of_cell, np.asarray(labels.codes), usages.shape[1])
-    if category is None:
-        names = [str(program) for program in range(usages.shape[1])]
-        return Programs(usages, of_cell, names, distinct_colors(len(names)))
-    palette = column_colors(adata, key, len(labels.categories))
-    names = [str(labels.categories[code]) if code >= 0 else str(program) for program, code in enumerate(category)]
-    defaults = distinct_colors(len(names))
-    colors = [palette[code] if code >= 0 else default for code, default in zip(category, defaults, strict=True)]
-    return Programs(usages, of_cell, names, colors)
-
-
-def read_weights(adata: AnnData, key: str) -> np.ndarray:
-    """Gene weights (genes, programs) of the fit stored under ``key``."""
-    fit_of(adata, key)
-    return np.asarray(adata.varm[Keys(key).weights])
-
-
-def _category_of_program(of_cell: np.ndarray, codes: np.ndarray, rank: int) -> np.ndarray | None:
-    """The label that the cells of each program carry (-1 if it has none), or None if labels are not programs."""
-    category = np.full(rank, -1)
-    category[of_cell] = codes
-    taken = category[category >= 0]
-    matches = np.array_equal(category[of_cell], codes) and len(np.unique(taken)) == len(taken)
-    return category if matches else None
-
-
-def column_colors(adata: AnnData, column: str, n_categories: int, hues: Sequence[str] = OKABE_ITO) -> list[str]:
-    """Colours of the categories of an ``obs`` column: those that scanpy stored, or a colour-blind-safe choice."""
-    stored = [str(color) for color in adata.uns.get(f"{column}_colors", ())]
-    return stored if len(stored) >= n_categories else distinct_colors(n_categories, hues)
-
-
-def read_table(adata: AnnData, name: str, maker: str) -> Any:
-    """A table in ``uns`` with its programs as integers."""
-    frame = read_slot(adata, "uns", name, maker)
-    return frame.assign(program=frame["program"].astype(str).astype(int))
-
-
-def read_annotation(adata: AnnData, column: str) -> Any:
-    """A column of ``obs`` to annotate cells by."""
-    columns = table_of(adata.obs)
-    if column not in columns:
-        raise KeyError(f"color must name columns of adata.obs, got {column!r}; {_contents('obs', columns)}")
-    return columns[column]
-
-
-def gene_positions(adata: AnnData, genes: Sequence[str], source: str) -> np.ndarray:
-    """Where the genes stand in ``adata.var_names``."""
-    check_unique_genes(adata)
-    positions = adata.var_names.get_indexer(list(genes))
-    missing = [gene for gene, position in zip(genes, positions, strict=True) if position < 0]
-    if missing:
-        raise ValueError(f"adata lacks {len(missing)} of the {len(genes)} genes of {source}: {listing(missing)}")
-    return np.asarray(positions)
-
-
-def pick_programs(programs: Sequence[int | str] | None, names: Sequence[str]) -> list[int]:
-    """Positions of the programs asked for, by name or by number; all of them for None."""
-    if programs is None:
-        return list(range(len(names)))
-    numbered = {str(number): number for number in range(len(names))}
-    known = numbered | {name: position for position, name in enumerate(names)}
-    unknown = [program for program in programs if str(program) not in known]
-    if unknown or not len(programs):
-        raise ValueError(f"programs must be among {listing(list(names))}, got {list(programs)!r}")
-    return [known[str(program)] for program in programs]

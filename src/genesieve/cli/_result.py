@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 SHOWN_GENES = 5
 SHOWN_TERMS = 3  # gene sets of each program
-ALPHA = 0.05
 
 
 def tell(outcome: Outcome, *, quiet: bool, as_json: bool) -> None:
@@ -39,7 +38,7 @@ def summary(outcome: Outcome) -> dict[str, Any]:
 
 
 def _programs(outcome: Outcome) -> None:
-    from genesieve.workflow.outputs import programs_table
+    from genesieve.tl._tables import programs_table
 
     record, adata = outcome.record, outcome.adata
     known = record["settings"]["labels"]
@@ -55,7 +54,9 @@ def _programs(outcome: Outcome) -> None:
 
 def _lines(outcome: Outcome) -> list[str]:
     scores = outcome.record["scores"]
-    clusters = outcome.adata.uns["ssnmf"].get("cluster_centers")
+    from genesieve._slots.read import read_fit
+
+    clusters = read_fit(outcome.adata, "ssnmf").centers
     of = "" if clusters is None else f"of {len(clusters)} clusters (clusters.csv) "
     lines = [agreement(scores, of)] if scores else []
     if outcome.record["status"] != "complete":
@@ -71,13 +72,16 @@ def agreement(scores: dict[str, float], of: str = "") -> str:
 
 def tell_enrichment(outcome: Outcome) -> None:
     """Print the leading gene sets of every program."""
-    found = outcome.adata.uns["ssnmf_enrichment"]
-    best = found[found["p_adjusted"] < ALPHA].groupby("program", observed=True, sort=False).head(SHOWN_TERMS)
+    from genesieve._slots.read import read_fit
+    from genesieve.tl._tables import ALPHA, significant
+
+    found = read_fit(outcome.adata, "ssnmf").found("enrichment")
+    best = significant(found).groupby("program", observed=True, sort=False).head(SHOWN_TERMS)
     rows: list[list[object]] = [
         [row.program, row.term, f"{row.overlap} of {row.set_size}", f"{row.p_adjusted:.1e}"]
         for row in best.itertuples()
     ]
     headings = {"program": RIGHT, "gene set": LEFT, "genes": RIGHT, "adjusted p": RIGHT}
-    table(f"Gene sets with an adjusted p-value below {ALPHA:g}", headings, rows)
+    table(f"Gene sets with an adjusted p-value of at most {ALPHA:g}", headings, rows)
     print(plain(f"All tests: {outcome.folder / 'enrichment.csv'}"))
     print(plain(f"Report: {outcome.folder / 'report.html'}"))

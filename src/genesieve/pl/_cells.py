@@ -12,8 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 
 from genesieve._checks import check_integer
-from genesieve._slots.read import Programs, column_colors, read_annotation
+from genesieve._slots.read import read_column
 from genesieve.pl._parts import GAP, LEGEND_ROW, MOST_IN_LEGEND, STRIP, describe, legend_below, legend_rows, strip, thin
+from genesieve.pl._programs import Programs, column_colors
 from genesieve.pl._style import PAGE, TOL_MUTED, label
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def order_cells(programs: Programs, max_cells: int, only: Sequence[int] | None =
 def read_annotations(adata: AnnData, color: str | Sequence[str] | None) -> list[Annotation]:
     """The columns of ``obs`` named by ``color``."""
     columns = [] if color is None else [color] if isinstance(color, str) else list(color)
-    return [_annotation(adata, column, read_annotation(adata, column)) for column in columns]
+    rule = "color must name columns"
+    return [_annotation(adata, column, read_column(adata, column, rule)) for column in columns]
 
 
 def _annotation(adata: AnnData, column: str, values: Any) -> Annotation:

@@ -9,12 +9,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from genesieve._anndata import fit_of, read_part
+from genesieve._anndata import read_part
 from genesieve._checks import check_choice, check_integer
 from genesieve._slots.keys import Keys
-from genesieve._slots.read import gene_positions, pick_programs, read_programs, read_table, read_weights
+from genesieve._slots.read import read_fit, read_projection
 from genesieve.pl._cells import MOST_CELLS, annotate_cells, order_cells, read_annotations
 from genesieve.pl._parts import GAP, describe, heat_map, mark, strip, thin
+from genesieve.pl._programs import gene_positions, pick_programs, read_programs
 from genesieve.pl._style import FRAME, PAGE, SEQUENTIAL, axes_or_new, label, say_nothing_to_show, shorten, text_width
 from genesieve.pl.heatmaps import MOST_GENES, name_genes, relative_to
 
@@ -90,7 +91,7 @@ def biclusters(
     if not len(rows) or not len(cells.index):
         return say_nothing_to_show(ax, "no bicluster has both genes and cells")
     if values == "fitted":
-        block = read_weights(adata, key)[genes[rows]] @ fit.usages[cells.index].T
+        block = read_fit(adata, key).weights[genes[rows]] @ fit.usages[cells.index].T
     else:
         block = _expression(adata, key, genes[rows], cells.index, layer)
     _draw(ax, block, scale, values, cmap)
@@ -106,20 +107,18 @@ def biclusters(
 
 def _read_genes(adata: AnnData, key: str, chosen: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the biclusters' genes, program by program with the highest score first, and their programs."""
-    name = Keys(key).biclusters
-    table = read_table(adata, name, "biclusters")
+    table = read_projection(adata, key).found("biclusters")
     table = table[table["program"].isin(chosen)].sort_values(["program", "z"], ascending=[True, False], kind="stable")
-    genes = gene_positions(adata, [str(gene) for gene in table["gene"]], f"adata.uns[{name!r}]")
+    genes = gene_positions(adata, [str(gene) for gene in table["gene"]], f"adata.uns[{Keys(key).biclusters!r}]")
     return genes, table["program"].to_numpy()
 
 
 def _expression(adata: AnnData, key: str, genes: np.ndarray, cells: np.ndarray, layer: str | None) -> np.ndarray:
     """Expression (genes, cells), of those alone that are shown, from where the fit took it unless a layer is named."""
-    params = fit_of(adata, key)["params"]
-    use_raw = bool(params.get("use_raw", False)) and layer is None
+    values_from = read_fit(adata, key).values_from if layer is None else {"layer": layer}
     rows, row_of = np.unique(cells, return_inverse=True)
     columns, column_of = np.unique(genes, return_inverse=True)
-    shown = read_part(adata, rows, columns, layer=layer or params.get("layer"), use_raw=use_raw)
+    shown = read_part(adata, rows, columns, **values_from)
     return (shown.toarray() if hasattr(shown, "toarray") else np.asarray(shown))[row_of][:, column_of].T
 
 

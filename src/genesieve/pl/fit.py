@@ -8,11 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from genesieve._anndata import fit_of
 from genesieve._checks import check_choice, check_integer
-from genesieve._slots.keys import Keys
-from genesieve._slots.read import read_programs, read_slot
+from genesieve._slots.read import read_fit, read_projection
 from genesieve.pl._parts import describe, thin
+from genesieve.pl._programs import read_programs
 from genesieve.pl._style import COLUMN, FRAME, LOUD, OKABE_ITO, QUIET, SMALL, axes_or_new, label, open_frame
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def convergence(adata: AnnData, *, key: str = "ssnmf", x: str = "passes", ax: Ax
     matplotlib.axes.Axes
     """
     check_choice("x", x, ["passes", "seconds", "iterations"])
-    history = fit_of(adata, key)["history"]
+    history = read_fit(adata, key).record["history"]
     objective = np.asarray(history["objective"])
     ax = axes_or_new(ax, COLUMN, HEIGHT)
     at = np.arange(1, len(objective) + 1) if x == "iterations" else np.asarray(history[x])
@@ -90,7 +89,7 @@ def outliers(
     check_choice("order", order, list(ORDERS))
     check_integer("max_cells", max_cells, 1)
     programs = read_programs(adata, key)
-    flagged, usage = _read_outliers(adata, Keys(key))
+    flagged, usage = _read_outliers(adata, key)
     place = _places(usage, programs.of_cell, order)
     usual, step = thin(np.flatnonzero(~flagged), np.zeros(np.count_nonzero(~flagged)), max_cells)
     ax = axes_or_new(ax, COLUMN, HEIGHT)
@@ -106,12 +105,11 @@ def outliers(
     return ax
 
 
-def _read_outliers(adata: AnnData, keys: Keys) -> tuple[np.ndarray, np.ndarray]:
+def _read_outliers(adata: AnnData, key: str) -> tuple[np.ndarray, np.ndarray]:
     """Which cells are outliers, and the usage by which they were judged."""
-    flagged = read_slot(adata, "obs", keys.outlier, "outliers").to_numpy(dtype=bool)
-    score = read_slot(adata, "obs", keys.outlier_score, "outliers").to_numpy()
-    typical = read_slot(adata, "uns", keys.outlier_rule, "outliers")["typical"]
-    return flagged, typical * (1.0 - score)
+    fit = read_projection(adata, key)
+    flagged, score = fit.of_cells("outlier").to_numpy(dtype=bool), fit.of_cells("outlier_score").to_numpy()
+    return flagged, fit.found("outlier_rule")["typical"] * (1.0 - score)
 
 
 def _places(usage: np.ndarray, of_cell: np.ndarray, order: str) -> np.ndarray:

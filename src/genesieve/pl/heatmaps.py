@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from genesieve._checks import check_choice, check_integer
-from genesieve._slots.keys import Keys
-from genesieve._slots.read import Programs, read_programs, read_slot, read_weights
+from genesieve._slots.read import read_fit
 from genesieve.pl._cells import MOST_CELLS, annotate_cells, order_cells, read_annotations
 from genesieve.pl._parts import describe, heat_map, how_many_fit, mark, strip, thin
+from genesieve.pl._programs import Programs, read_programs
 from genesieve.pl._style import PAGE, SEQUENTIAL, SMALL, axes_or_new, label, say_nothing_to_show, shorten
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ def loadings(
     matplotlib.axes.Axes
     """
     check_integer("max_genes", max_genes, 1)
-    programs, weights = read_programs(adata, key), read_weights(adata, key)
-    selected = np.flatnonzero(np.asarray(read_slot(adata, "var", Keys(key).selected, "ssnmf"), dtype=bool))
-    genes = order_genes(weights, selected, n_genes)
+    programs, fit = read_programs(adata, key), read_fit(adata, key)
+    weights = fit.weights
+    genes = order_genes(weights, np.flatnonzero(fit.selected), n_genes)
     ax = axes_or_new(ax, PAGE, max(LOWEST, ROW * len(programs)) + 1.1)
     if not len(genes):
         return say_nothing_to_show(ax, "no gene is selected")

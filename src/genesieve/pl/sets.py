@@ -13,9 +13,9 @@ from matplotlib.patches import Circle
 from matplotlib.ticker import MaxNLocator
 
 from genesieve._checks import check_choice, check_integer
-from genesieve._slots.keys import Keys
-from genesieve._slots.read import Programs, pick_programs, read_programs, read_table
+from genesieve._slots.read import read_projection
 from genesieve.pl._parts import beside
+from genesieve.pl._programs import Programs, pick_programs, read_programs
 from genesieve.pl._style import (
     COLUMN,
     FRAME,
@@ -93,7 +93,7 @@ def overlap(
     chosen = pick_programs(programs, fit.names)
     if kind == "venn" and len(chosen) not in VENN_SIZES:
         raise ValueError(f"kind='venn' must have 2 or 3 programs, got {len(chosen)}; choose some with programs=")
-    table = read_table(adata, Keys(key).biclusters, "biclusters")
+    table = read_projection(adata, key).found("biclusters")
     genes = table["gene"].astype(str).groupby(table["program"]).agg(set)
     sets: Sets = {program: genes.get(program, set()) for program in chosen}
     if kind == "venn" or (kind is None and len(sets) in VENN_SIZES):

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from genesieve._checks import check_choice, check_integer, check_number
-from genesieve._slots.keys import Keys
-from genesieve._slots.read import pick_programs, read_programs, read_table
+from genesieve._slots.read import read_projection
 from genesieve.pl._parts import GAP, color_bar, edge
+from genesieve.pl._programs import pick_programs, read_programs
 from genesieve.pl._style import (
     COLUMN,
     FRAME,
@@ -32,6 +32,7 @@ from genesieve.pl._style import (
     shorten,
     text_width,
 )
+from genesieve.tl._tables import ALPHA, significant
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -85,7 +86,7 @@ def top_genes(
     check_choice("values", values, list(WORDS))
     check_integer("n_genes", n_genes, 1)
     fit = read_programs(adata, key)
-    table = read_table(adata, Keys(key).top_genes, "top_genes")
+    table = read_projection(adata, key).found("top_genes")
     chosen = pick_programs(programs, fit.names)
     columns = _balanced_columns(len(chosen))
     width = PAGE * max(columns, 2) / MOST_COLUMNS if columns < MOST_COLUMNS - 1 else PAGE
@@ -121,7 +122,7 @@ def enrichment(
     key: str = "ssnmf",
     programs: Sequence[int | str] | None = None,
     n_terms: int | None = None,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     cmap: str = SEQUENTIAL,
     ax: Axes | None = None,
 ) -> Axes:
@@ -154,8 +155,8 @@ def enrichment(
     if n_terms is None:
         n_terms = int(np.clip(MOST_TERMS // len(chosen), 1, FEW_TERMS))
     check_integer("n_terms", n_terms, 1)
-    table = read_table(adata, Keys(key).enrichment, "enrich")
-    table = table[table["program"].isin(chosen) & (table[ADJUSTED_P] <= alpha) & (table[OVERLAP] > 0)]
+    table = significant(read_projection(adata, key).found("enrichment"), alpha)
+    table = table[table["program"].isin(chosen)]
     terms = _top_terms(table, chosen, n_terms)
     names = [shorten(fit.names[program]) for program in chosen]
     upwards = max(len(name) for name in names) > SHORT_NAME

@@ -14,13 +14,13 @@ from genesieve._anndata import (
     find_genes,
     kept_genes,
     kind_of_values,
-    listing,
     own,
     read_values,
     select_genes,
-    table_of,
 )
-from genesieve._slots.record import write_fit
+from genesieve._checks import listing
+from genesieve._slots.read import table_of
+from genesieve._slots.write import write_fit
 from genesieve.estimators._parameters import WEIGHTINGS
 from genesieve.estimators.ssnmf import SSNMF
 from genesieve.interpret.programs import DUPLICATE_COSINE, near_duplicates

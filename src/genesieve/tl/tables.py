@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from genesieve._anndata import check_unique_genes, gene_gram_of, own, usages_of
+from genesieve._anndata import check_unique_genes, own
 from genesieve._checks import check_choice, check_integer, check_number
-from genesieve._slots.keys import Keys
-from genesieve._slots.record import read_fit
-from genesieve.interpret.genes import Z_THRESHOLD, bicluster_genes, specificity, z_scores
-from genesieve.interpret.genesets import MAX_SIZE, MIN_SIZE, Enrichment, GeneSets, over_representation, read_gene_sets
+from genesieve._slots.read import read_fit, read_projection
+from genesieve._slots.write import write_found, write_outliers
+from genesieve.interpret.genes import Z_THRESHOLD, bicluster_genes
+from genesieve.interpret.genesets import MAX_SIZE, MIN_SIZE, GeneSets, over_representation, read_gene_sets
 from genesieve.interpret.outliers import OUTLIER_RATIO, OUTLIER_SEPARATION, find_outliers
+from genesieve.tl._tables import enrichment_table, gene_table, leading
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
 N_TOP = 20
+LISTS = ("biclusters", "top_genes")  # of genes, that gene sets are tested on
 
 
 def top_genes(adata: AnnData, n: int = N_TOP, *, key: str = "ssnmf") -> pd.DataFrame:
@@ -51,13 +53,9 @@ def top_genes(adata: AnnData, n: int = N_TOP, *, key: str = "ssnmf") -> pd.DataF
     ['program', 'gene', 'weight', 'z', 'specificity']
     """
     check_integer("n", n, 1)
-    weights = read_fit(adata, key).weights
-    ranked = np.argsort(-weights, axis=0, kind="stable")[:n]  # (n, rank)
-    chosen = np.zeros(weights.shape, dtype=bool)
-    np.put_along_axis(chosen, ranked, True, axis=0)
-    adata = own(adata)
-    table = _gene_table(adata, weights, chosen & (weights > 0))
-    adata.uns[Keys(key).top_genes] = table.copy()
+    fit = read_fit(adata, key)
+    table = gene_table(fit, leading(fit.weights, n))
+    write_found(own(adata), key, top_genes=table)
     return table
 
 
@@ -94,35 +92,17 @@ def biclusters(adata: AnnData, *, threshold: float = Z_THRESHOLD, key: str = "ss
     700
     """
     fit = read_fit(adata, key)
-    adata, keys = own(adata), Keys(key)
     members = bicluster_genes(fit.weights, threshold=threshold)  # (genes, rank)
-    table = _gene_table(adata, fit.weights, members)
-    rank = members.shape[1]
-    adata.uns[keys.biclusters] = table.copy()
-    adata.uns[keys.bicluster_sizes] = pd.DataFrame(
+    table = gene_table(fit, members)
+    sizes = pd.DataFrame(
         {
-            "program": np.arange(rank).astype(str),
+            "program": np.arange(fit.rank).astype(str),
             "n_genes": members.sum(axis=0),
-            "n_cells": np.bincount(fit.labels, minlength=rank),
+            "n_cells": np.bincount(fit.most_used, minlength=fit.rank),
         }
     )
+    write_found(own(adata), key, biclusters=table, bicluster_sizes=sizes)
     return table
-
-
-def _gene_table(adata: AnnData, W: np.ndarray, members: np.ndarray) -> pd.DataFrame:
-    """One row for every member (genes, rank), by program and falling weight."""
-    programs, genes = np.nonzero(members.T)
-    order = np.lexsort((-W[genes, programs], programs))
-    programs, genes = programs[order], genes[order]
-    return pd.DataFrame(
-        {
-            "program": programs.astype(str),
-            "gene": adata.var_names[genes].astype(str).to_numpy(),
-            "weight": W[genes, programs].astype(np.float64),
-            "z": z_scores(W)[genes, programs],
-            "specificity": specificity(W)[genes, programs],
-        }
-    )
 
 
 def outliers(
@@ -175,18 +155,10 @@ def outliers(
     """
     check_number("max_ratio", max_ratio)
     check_number("min_separation", min_separation)
-    H, gene_gram = usages_of(adata, key), gene_gram_of(adata, key)
-    adata, keys = own(adata), Keys(key)
-    found = find_outliers(H, gene_gram, max_ratio=max_ratio, min_separation=min_separation)
-    adata.obs[keys.outlier] = found.flagged
-    adata.obs[keys.outlier_score] = found.score
-    adata.uns[keys.outlier_rule] = {
-        "max_ratio": float(max_ratio),
-        "min_separation": float(min_separation),
-        "ratio": found.ratio,
-        "separation": found.separation,
-        "typical": found.typical,
-    }
+    rule = {"max_ratio": float(max_ratio), "min_separation": float(min_separation)}
+    cells = read_projection(adata, key)
+    found = find_outliers(cells.usages, cells.gene_gram, **rule)
+    write_outliers(own(adata), key, found, rule)
     columns = {"usage": found.usage, "score": found.score, "outlier": found.flagged}
     return pd.DataFrame(columns, index=adata.obs_names)
 
@@ -235,48 +207,18 @@ def enrich(
     >>> sets = {"killing": ["GNLY", "NKG7", "GZMB", "PRF1", "CST7"], "platelets": ["PF4", "PPBP", "SDPR", "GNG11"]}
     >>> table = gs.tl.enrich(adata, sets, min_size=3)
     """
-    check_choice("genes", genes, ["biclusters", "top_genes"])
+    check_choice("genes", genes, LISTS)
     check_integer("min_size", min_size, 1)
     if max_size is not None:
         check_integer("max_size", max_size, min_size)
     fit = read_fit(adata, key)
     check_unique_genes(adata)
-    sets, adata, keys = read_gene_sets(gene_sets), own(adata), Keys(key)
-    lists = _gene_lists(adata, genes, key, fit.weights.shape[1])
-    names = adata.var_names[fit.given].astype(str) if background is None else [str(gene) for gene in background]
-    table = _enrichment_table(over_representation(lists, sets, list(names), min_size=min_size, max_size=max_size))
-    adata.uns[keys.enrichment] = table.copy()
+    sets = read_gene_sets(gene_sets)
+    if not fit.has(genes):
+        biclusters(adata, key=key) if genes == "biclusters" else top_genes(adata, key=key)
+    members = fit.found(genes)
+    lists = [members.loc[members["program"] == program, "gene"].astype(str).tolist() for program in range(fit.rank)]
+    names = fit.genes[fit.given] if background is None else [str(gene) for gene in background]
+    table = enrichment_table(over_representation(lists, sets, list(names), min_size=min_size, max_size=max_size))
+    write_found(own(adata), key, enrichment=table)
     return table
-
-
-def _gene_lists(adata: AnnData, genes: str, key: str, rank: int) -> list[list[str]]:
-    """The genes of every program."""
-    keys = Keys(key)
-    makers: dict[str, tuple[str, Callable[..., pd.DataFrame]]] = {
-        "biclusters": (keys.biclusters, biclusters),
-        "top_genes": (keys.top_genes, top_genes),
-    }
-    slot, make = makers[genes]
-    table = adata.uns[slot] if slot in adata.uns else make(adata, key=key)
-    program = table["program"].astype(str)
-    return [table.loc[program == str(number), "gene"].astype(str).tolist() for number in range(rank)]
-
-
-def _enrichment_table(tests: Enrichment) -> pd.DataFrame:
-    n_lists, n_sets = tests.overlap.shape
-    table = pd.DataFrame(
-        {
-            "program": np.repeat(np.arange(n_lists), n_sets),
-            "term": np.tile(np.array(tests.sets, dtype=object), n_lists),
-            "overlap": tests.overlap.ravel(),
-            "set_size": np.tile(tests.set_sizes, n_lists),
-            "list_size": np.repeat(tests.list_sizes, n_sets),
-            "background": tests.n_background,
-            "fold": tests.fold.ravel(),
-            "p_value": tests.p_value.ravel(),
-            "p_adjusted": tests.p_adjusted.ravel(),
-            "genes": [";".join(shared) for of_list in tests.shared for shared in of_list],
-        }
-    )
-    table = table.sort_values(["program", "p_value"], kind="stable", ignore_index=True)
-    return table.assign(program=table["program"].astype(str))

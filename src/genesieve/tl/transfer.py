@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from genesieve._anndata import check_unique_genes, find_genes, kind_of_values, listing, own, read_values, select_genes
-from genesieve._checks import check_choice, check_integer
-from genesieve._slots.keys import Keys
-from genesieve._slots.record import Fit, read_fit, write_usages
-from genesieve.core.objective import gram_of
+from genesieve._anndata import check_unique_genes, find_genes, kind_of_values, own, read_values, select_genes
+from genesieve._checks import check_choice, check_integer, listing
+from genesieve._slots.read import Fit, read_fit
+from genesieve._slots.write import write_found, write_projection
 from genesieve.core.schedule import score_cells
-from genesieve.interpret.genes import selected_genes, specificity
 from genesieve.interpret.labels import label_cells, nearest
 from genesieve.interpret.panels import choose_panel, gene_model
 from genesieve.metrics import nmi
+from genesieve.tl._tables import panel_table
 from genesieve.tl.fit import given_genes
 
 if TYPE_CHECKING:
@@ -89,39 +88,37 @@ def project(
     adata = own(adata, copy=copy)
     for name, data in (("model", model), ("adata", adata)):
         check_unique_genes(data, name)
-    selected = selected_genes(fit.weights)
-    columns = adata.var_names.get_indexer(model.var_names[selected])  # -1: not there
-    seen = columns >= 0
-    _check_missing(adata, model.var_names[selected], seen, missing)
+    genes = model.var_names[fit.selected]
+    columns = adata.var_names.get_indexer(genes)  # -1: not there
+    there = columns >= 0
+    _check_missing(adata, genes, there, missing)
     X = read_values(adata, layer=layer, use_raw=use_raw)
     _check_same_kind(X, fit)
-    kept = seen if missing == "ignore" else np.ones(len(seen), dtype=bool)
+    scored = there if missing == "ignore" else np.ones(len(there), dtype=bool)
     H = score_cells(
-        select_genes(X, columns[seen]),
-        fit.weights[selected][kept],
-        seen=seen[kept],
+        select_genes(X, columns[there]),
+        fit.weights[fit.selected][scored],
+        seen=there[scored],
         scale=fit.scale,
         penalty=fit.penalty,
-        gene_weights=None if fit.gene_weights is None else fit.gene_weights[selected][kept],
+        gene_weights=None if fit.gene_weights is None else fit.gene_weights[fit.selected][scored],
         n_jobs=n_jobs,
     )
-    keys = Keys(key_added or key)
-    write_usages(adata, keys, H, label_cells(H, "argmax") if fit.centers is None else nearest(H, fit.centers))
-    clusters = {} if fit.centers is None else {"cluster_centers": fit.centers}
-    adata.uns[keys.fit] = {"method": "projection", "gene_gram": gram_of(fit.weights), **clusters}
+    found = label_cells(H, "argmax") if fit.centers is None else nearest(H, fit.centers)
+    write_projection(adata, key_added or key, fit, H, found)
     return adata if copy else None
 
 
-def _check_missing(adata: AnnData, genes: pd.Index, seen: np.ndarray, missing: str) -> None:
-    if not seen.any():
+def _check_missing(adata: AnnData, genes: pd.Index, there: np.ndarray, missing: str) -> None:
+    if not there.any():
         raise ValueError(
             f"adata must have the model's genes, got none of its {len(genes)} selected ones: the model has names like"
             f" {listing(genes[:3])}, adata like {listing(adata.var_names[:3])}"
         )
-    if seen.all():
+    if there.all():
         return
     lacking = (
-        f"adata lacks {np.count_nonzero(~seen)} of the model's {len(genes)} selected genes: {listing(genes[~seen])}"
+        f"adata lacks {np.count_nonzero(~there)} of the model's {len(genes)} selected genes: {listing(genes[~there])}"
     )
     if missing == "error":
         raise ValueError(
@@ -186,33 +183,20 @@ def panel(
     True
     """
     fit = read_fit(adata, key)
-    adata, keys = own(adata), Keys(key)
+    adata = own(adata)
     check_unique_genes(adata)
     included = None if include_genes is None else find_genes(adata, include_genes, "include_genes")
     given = given_genes(adata, fit.given, exclude_genes, included)
     check_integer("n_genes", n_genes, 1 if included is None else int(included.sum()), int(given.sum()), why=LIMITS)
-    X = read_values(adata, layer=fit.params.get("layer"), use_raw=bool(fit.params.get("use_raw", False)))
+    X = read_values(adata, **fit.values_from)
     X = X if given.all() else select_genes(X, given)
     W, noise = gene_model(X, fit.usages)
     usage = np.sqrt(np.square(fit.usages, dtype=np.float64).mean(axis=0))
     chosen = choose_panel(W, noise, usage, n_genes=n_genes, required=None if included is None else included[given])
     H = score_cells(select_genes(X, chosen), W[chosen], scale=fit.scale, penalty=fit.penalty, n_jobs=n_jobs)
-    labels = H.argmax(axis=1)
-    quality = {"agreement": float((labels == fit.labels).mean()), "nmi": nmi(fit.labels, labels)}
-    table = _panel_table(W, chosen, adata.var_names[given][chosen].astype(str).to_numpy())
-    adata.uns[keys.panel], adata.uns[keys.panel_fit] = table.copy(), dict(quality)
+    by_panel = H.argmax(axis=1)
+    quality = {"agreement": float((by_panel == fit.most_used).mean()), "nmi": nmi(fit.most_used, by_panel)}
+    table = panel_table(W, chosen, fit.genes[given][chosen])
+    write_found(adata, key, panel=table, panel_fit=quality)
     table.attrs.update(quality)
     return table
-
-
-def _panel_table(W: np.ndarray, chosen: np.ndarray, genes: np.ndarray) -> pd.DataFrame:
-    shares = specificity(W)[chosen]
-    programs = shares.argmax(axis=1)
-    return pd.DataFrame(
-        {
-            "gene": genes,
-            "program": programs.astype(str),
-            "weight": W[chosen, programs],
-            "specificity": shares[np.arange(len(chosen)), programs],
-        }
-    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from genesieve import tl
-from genesieve._slots.keys import PREPARE, Keys
+from genesieve._slots.read import read_fit, read_preparation
 from genesieve.estimators.ssnmf import SSNMF
 from genesieve.io import FileError
 from genesieve.workflow.cluster import connected
@@ -157,7 +157,7 @@ def _record(
     *,
     stopped: bool,
 ) -> dict[str, Any]:
-    fit = given.adata.uns[Keys(KEY).fit]
+    fit = read_fit(given.adata, KEY)
     return {
         "genesieve": versions()["genesieve"],
         "kind": "run",
@@ -168,13 +168,13 @@ def _record(
         "seed": settings.seed,
         "data": given.source,
         "gene_sets": None if gene_sets is None else describe_file(gene_sets),
-        "prepared": {name: _plain(value) for name, value in given.adata.uns[PREPARE].items()},
+        "prepared": {name: _plain(value) for name, value in read_preparation(given.adata).items()},
         "fit": {
-            "method": fit["method"],
-            "objective": float(fit["objective"]),
-            "iterations": len(fit["history"]["objective"]),
-            "converged": bool(fit["converged"]),
-            "selected_genes": int(given.adata.var[Keys(KEY).selected].sum()),
+            "method": fit.record["method"],
+            "objective": float(fit.record["objective"]),
+            "iterations": len(fit.record["history"]["objective"]),
+            "converged": bool(fit.record["converged"]),
+            "selected_genes": int(fit.selected.sum()),
         },
         "scores": scores,
         "versions": versions(),

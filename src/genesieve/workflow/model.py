@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
-from genesieve._slots.keys import PREPARE, Keys
+from genesieve._slots.read import read_fit, read_preparation
+from genesieve._slots.write import bare_fit, write_gene_weights, write_preparation
 from genesieve.io import FileError
 
 if TYPE_CHECKING:
@@ -24,18 +24,16 @@ FORMAT = 1
 
 def save_model(adata: AnnData, folder: Path, *, key: str = "ssnmf") -> None:
     """Write what is needed to score new cells: the selected genes, their weights, the parameters and the recipe."""
-    keys = Keys(key)
-    selected = adata.var[keys.selected].to_numpy(dtype=bool)
-    fit = {name: value for name, value in adata.uns[keys.fit].items() if name != "history"}
-    arrays = {"weights": np.asarray(adata.varm[keys.weights])[selected]}
-    if keys.gene_weights in adata.var:
-        arrays["gene_weights"] = adata.var.loc[selected, keys.gene_weights].to_numpy()
-    plain = _pull_arrays(fit, arrays, "fit")
+    fit = read_fit(adata, key)
+    arrays = {"weights": fit.weights[fit.selected]}
+    if fit.gene_weights is not None:
+        arrays["gene_weights"] = fit.gene_weights[fit.selected]
+    plain = _pull_arrays({name: value for name, value in fit.record.items() if name != "history"}, arrays, "fit")
     description = {
         "format": FORMAT,
         "key": key,
-        "genes": adata.var_names[selected].astype(str).tolist(),
-        "prepare": _pull_arrays(dict(adata.uns.get(PREPARE, {})), arrays, "prepare"),
+        "genes": fit.genes[fit.selected].tolist(),
+        "prepare": _pull_arrays(dict(read_preparation(adata)), arrays, "prepare"),
         "fit": plain,
     }
     folder.mkdir(parents=True)
@@ -53,23 +51,18 @@ def load_model(folder: Path) -> AnnData:
     folder
         The folder of a run, or the ``model`` in it.
     """
-    from anndata import AnnData
-
     folder = folder / "model" if (folder / "model").is_dir() else folder
     description, arrays = _read(folder)
-    keys, weights = Keys(description["key"]), arrays["weights"]
+    key, weights = description["key"], arrays["weights"]
     if weights.ndim != 2 or len(weights) != len(description["genes"]):
         raise FileError(
             f"{folder} must hold a model, got {len(description['genes'])} genes and weights of shape {weights.shape}"
         )
-    var = pd.DataFrame({keys.selected: True}, index=pd.Index(description["genes"], dtype=object))
+    no_usages = np.zeros((0, weights.shape[1]), dtype=weights.dtype)
+    adata = bare_fit(key, description["genes"], weights, no_usages, _put_arrays(description["fit"], arrays, "fit"))
     if "gene_weights" in arrays:
-        var[keys.gene_weights] = arrays["gene_weights"]
-    adata = AnnData(np.zeros((0, len(weights)), dtype=weights.dtype), var=var)
-    adata.varm[keys.weights] = weights
-    adata.obsm[keys.usages] = np.zeros((0, weights.shape[1]), dtype=weights.dtype)
-    adata.uns[keys.fit] = _put_arrays(description["fit"], arrays, "fit")
-    adata.uns[PREPARE] = _put_arrays(description["prepare"], arrays, "prepare")
+        write_gene_weights(adata, key, arrays["gene_weights"])
+    write_preparation(adata, _put_arrays(description["prepare"], arrays, "prepare"))
     return adata
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from genesieve._anndata import without_stream
-from genesieve._slots.keys import Keys
-from genesieve.interpret.genes import marker_scores, specificity, z_scores
+from genesieve._slots.read import read_fit
+from genesieve.tl._tables import cells_table, clusters_table, genes_table, programs_table
 from genesieve.workflow.model import save_model
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ KEY = "ssnmf"
 RESULT = "result.h5ad"
 FIGURES = "figures"
 REPORT = "report.html"
-TOP_NAMES = 10  # genes that programs.csv names of each program
 PNG_DPI = 200
 # Without these, every SVG would hold the time and random names, and a repeated run would differ.
 SVG_METADATA = {"Date": None}
@@ -84,108 +83,18 @@ def write_tables(found: dict[str, pd.DataFrame], folder: Path) -> None:
 
 def tables(adata: AnnData, *, known: str | None = None) -> dict[str, pd.DataFrame]:
     """The tables of a fit, by file name."""
-    keys = Keys(KEY)
+    fit = read_fit(adata, KEY)
     found = {
-        "programs": programs_table(adata, known=known),
-        "genes": genes_table(adata),
-        "cells": cells_table(adata, known=known),
-        "biclusters": adata.uns[keys.biclusters],
+        "programs": programs_table(adata, key=KEY, known=known),
+        "genes": genes_table(adata, key=KEY),
+        "cells": cells_table(adata, key=KEY, known=known),
+        "biclusters": fit.found("biclusters"),
     }
-    if "cluster_centers" in adata.uns[keys.fit]:
-        found["clusters"] = clusters_table(adata, known=known)
-    if keys.enrichment in adata.uns:
-        found["enrichment"] = adata.uns[keys.enrichment]
+    if fit.centers is not None:
+        found["clusters"] = clusters_table(adata, key=KEY, known=known)
+    if fit.has("enrichment"):
+        found["enrichment"] = fit.found("enrichment")
     return found
-
-
-def clusters_table(adata: AnnData, *, known: str | None = None) -> pd.DataFrame:
-    """One row a cluster: its cells, their confidence and, where types are known, the most frequent one."""
-    keys = Keys(KEY)
-    labels, rows = adata.obs[keys.labels], []
-    for cluster in labels.cat.categories:
-        members = (labels == cluster).to_numpy()
-        row = {
-            "cluster": cluster,
-            "n_cells": int(members.sum()),
-            "share": float(members.mean()),
-            "median_confidence": float(adata.obs[keys.confidence][members].median()),
-        }
-        rows.append(row | (_mostly(adata.obs[known][members]) if known is not None else {}))
-    return pd.DataFrame(rows)
-
-
-def programs_table(adata: AnnData, *, known: str | None = None) -> pd.DataFrame:
-    """One row a program: its cells, its genes and, where types are known, the most frequent one."""
-    keys = Keys(KEY)
-    of_cell = _most_used(adata)
-    top, blocks = (adata.uns[name] for name in (keys.top_genes, keys.biclusters))
-    markers = np.argsort(-marker_scores(adata.varm[keys.weights]), axis=0, kind="stable")[:TOP_NAMES]
-    rows = []
-    for program in _programs(adata):
-        members = of_cell == program
-        leading = top.loc[top["program"].astype(str) == program, "gene"].astype(str)
-        row = {
-            "program": program,
-            "n_cells": int(members.sum()),
-            "share": float(members.mean()),
-            "n_bicluster_genes": int((blocks["program"].astype(str) == program).sum()),
-            "marker_genes": ";".join(adata.var_names[markers[:, int(program)]].astype(str)),
-            "top_genes": ";".join(leading[:TOP_NAMES]),
-        }
-        rows.append(row | (_mostly(adata.obs[known][members]) if known is not None else {}))
-    return pd.DataFrame(rows)
-
-
-def _mostly(types: pd.Series) -> dict[str, Any]:
-    """The most frequent known type of some cells, and its share in those whose type is known."""
-    counts = types.dropna().astype(str).value_counts(sort=False)
-    if not counts.sum():
-        return {"mostly": "", "purity": np.nan}
-    return {"mostly": counts.idxmax(), "purity": float(counts.max() / counts.sum())}
-
-
-def genes_table(adata: AnnData) -> pd.DataFrame:
-    """One row a program and selected gene, largest weight first; rank 1 is the largest."""
-    keys = Keys(KEY)
-    selected = adata.var[keys.selected].to_numpy(dtype=bool)
-    W = np.asarray(adata.varm[keys.weights])
-    programs = _programs(adata)
-    order = np.argsort(-W[selected], axis=0, kind="stable").T  # (rank, selected)
-    columns = np.repeat(np.arange(len(programs)), order.shape[1])
-    rows = np.flatnonzero(selected)[order.ravel()]
-    return pd.DataFrame(
-        {
-            "program": np.array(programs, dtype=object)[columns],
-            "gene": adata.var_names[rows].astype(str).to_numpy(),
-            "weight": W[rows, columns].astype(np.float64),
-            "rank": np.tile(np.arange(1, order.shape[1] + 1), len(programs)),
-            "z": z_scores(W)[rows, columns],
-            "specificity": specificity(W)[rows, columns],
-        }
-    )
-
-
-def cells_table(adata: AnnData, *, known: str | None = None) -> pd.DataFrame:
-    """One row a cell: its program, what else is known of it, and its usage of every program."""
-    keys = Keys(KEY)
-    columns = {"cell": adata.obs_names.astype(str), "program": _most_used(adata)}
-    if "cluster_centers" in adata.uns[keys.fit]:
-        columns["cluster"] = adata.obs[keys.labels].astype(str).to_numpy()
-    optional = {"confidence": keys.confidence, "outlier": keys.outlier, "outlier_score": keys.outlier_score}
-    columns |= {name: adata.obs[slot].to_numpy() for name, slot in optional.items() if slot in adata.obs}
-    if known is not None:
-        columns["known"] = adata.obs[known].to_numpy()
-    usages = np.asarray(adata.obsm[keys.usages]).astype(np.float64)
-    return pd.DataFrame(columns | {f"usage_{number}": column for number, column in enumerate(usages.T)})
-
-
-def _most_used(adata: AnnData) -> np.ndarray:
-    """The program that each cell uses most, by name."""
-    return np.array(_programs(adata), dtype=object)[np.asarray(adata.obsm[Keys(KEY).usages]).argmax(axis=1)]
-
-
-def _programs(adata: AnnData) -> list[str]:
-    return [str(number) for number in range(adata.obsm[Keys(KEY).usages].shape[1])]
 
 
 # ------------------------------------------------------------------------------------------------ figures
@@ -204,7 +113,7 @@ def run_figures(adata: AnnData, *, known: str | None = None) -> dict[str, Callab
         "outliers": lambda: pl.outliers(adata, key=KEY),
         "convergence": lambda: pl.convergence(adata, key=KEY),
     }
-    if Keys(KEY).enrichment in adata.uns:
+    if read_fit(adata, KEY).has("enrichment"):
         figures["enrichment"] = lambda: pl.enrichment(adata, key=KEY)
     return figures
 

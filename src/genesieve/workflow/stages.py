@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from genesieve import datasets, pp, tl
 from genesieve._anndata import listing, stored_values
 from genesieve._checks import check_choice
-from genesieve._slots.keys import PREPARE, Keys
+from genesieve._slots.read import read_preparation, read_projection
 from genesieve.core.cells.streamed import streamed
 from genesieve.estimators._parameters import check_parameters, read_memory
 from genesieve.estimators.ssnmf import SSNMF
@@ -191,7 +191,7 @@ def prepare(adata: AnnData, settings: Settings) -> None:
         "preset": settings.preset,
     }
     pp.prepare(adata, layer=settings.layer, raw_layer=free, **choices)
-    done = adata.uns[PREPARE]
+    done = read_preparation(adata)
     with asked_for():
         n_genes = int(given_genes(adata, None, settings.exclude_genes, None).sum())
     kept = f"genes seen in at least {done['min_cells']:g} of the cells, of {done['n_genes_given']} given"
@@ -251,7 +251,7 @@ def score(adata: AnnData, labels: str | None) -> dict[str, float]:
 
     known = adata.obs[labels].notna().to_numpy()
     types = adata.obs[labels][known].astype(str).to_numpy()
-    found = adata.obs[Keys(KEY).labels][known].astype(str).to_numpy()
+    found = read_projection(adata, KEY).of_cells("labels")[known].astype(str).to_numpy()
     return {
         "nmi": float(nmi(types, found)),
         "purity": float(purity(types, found)),

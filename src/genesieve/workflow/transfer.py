@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from genesieve import pp, tl
 from genesieve._anndata import kind_of_values, pending_recipe, read_values
 from genesieve._checks import check_choice
-from genesieve._slots.keys import PREPARE
+from genesieve._slots.read import read_preparation
+from genesieve._slots.write import write_preparation
 from genesieve.io import FileError, RequestError
+from genesieve.tl._tables import cells_table
 from genesieve.workflow.cluster import connected
 from genesieve.workflow.fit import Outcome, describe_file
 from genesieve.workflow.folder import is_result, read_record, staged, write_record
@@ -22,7 +24,6 @@ from genesieve.workflow.outputs import (
     FIGURES,
     KEY,
     RESULT,
-    cells_table,
     write_figures,
     write_object,
     write_outputs,
@@ -99,7 +100,7 @@ def _write(adata: AnnData, stage: Path, known: str | None) -> None:
 
 def prepare_alike(adata: AnnData, fitted: AnnData, layer: str | None) -> None:
     """Do to new values what was done to those of the fit, and keep all genes: the fit has chosen already."""
-    recipe = fitted.uns[PREPARE]
+    recipe = read_preparation(fitted)
     kind, fitted_kind = kind_of_values(read_values(adata, layer=layer, as_stored=True)), str(recipe["values"])
     if kind != fitted_kind and kind != "log":
         raise FileError(
@@ -121,7 +122,7 @@ def _to_base_two(adata: AnnData) -> None:
     if pending_recipe(adata) is None:
         adata.X = adata.X / LN_2
     else:
-        adata.uns[PREPARE]["log"] = BASE_TWO
+        write_preparation(adata, {**read_preparation(adata), "log": BASE_TWO})
 
 
 BASE_TWO = "log2(x + 1)"

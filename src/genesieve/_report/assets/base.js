@@ -18,6 +18,7 @@ const data = {
   known: raw.known,
   confidence: raw.confidence,
   sets: raw.sets,
+  alpha: raw.alpha,
   n: raw.cells.names.length,
   cells: Object.assign({}, raw.cells),
   genes: Object.assign({}, raw.genes),

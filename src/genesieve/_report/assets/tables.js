@@ -152,10 +152,10 @@ function makeSetTable(root) {
   const rows = data.sets;
   const significant = make("input", { type: "checkbox" });
   const clear = {
-    keep: (row) => !significant.checked || rows[row][6] <= 0.05,
+    keep: (row) => !significant.checked || rows[row][6] <= data.alpha,
     control(update) {
       significant.addEventListener("change", update);
-      return make("label", {}, significant, "adjusted p up to 0.05");
+      return make("label", {}, significant, "adjusted p up to " + data.alpha);
     },
   };
   const column = (title, at, options) => ({ title, value: (row) => rows[row][at], show: (row) => number(rows[row][at], 2), ...options });

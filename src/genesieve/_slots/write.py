@@ -1,19 +1,21 @@
-"""A fit as plain types in the slots of an AnnData, and back."""
+"""Writing a fit and what was found in it, as plain types that every file format holds."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from genesieve._anndata import fit_of, table_of
-from genesieve._slots.keys import Keys
-from genesieve.core.objective import Penalty, gram_of, pack_penalty, unpack_penalty
+from genesieve._slots.keys import PREPARE, Keys
+from genesieve._slots.read import Fit
+from genesieve.core.objective import gram_of, pack_penalty
 from genesieve.estimators.ssnmf import SSNMF
+from genesieve.interpret.genes import selected_genes
 from genesieve.interpret.labels import Labelling
+from genesieve.interpret.outliers import Outliers
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -40,41 +42,6 @@ PARAMETERS = (
 BUDGETS = {"rows": "_l20", "columns": "_lc0", "entries": "_l0", None: ""}
 
 
-@dataclass(frozen=True)
-class Fit:
-    """A fit read from its slots."""
-
-    params: dict[str, Any]
-    usages: np.ndarray  # H (cells, rank)
-    weights: np.ndarray  # W (genes, rank), public gauge
-    scale: np.ndarray  # (rank,), from the public gauge to the solver's
-    penalty: Penalty
-    given: np.ndarray  # mask of the genes that the model could choose from
-    gene_weights: np.ndarray | None
-    centers: np.ndarray | None  # of the clusters (clusters, rank); None where labels are programs
-
-    @property
-    def labels(self) -> np.ndarray:
-        """The program that each cell uses most."""
-        return self.usages.argmax(axis=1)
-
-
-def read_fit(adata: AnnData, key: str, *, name: str = "adata") -> Fit:
-    """The fit under ``key``."""
-    keys, record = Keys(key), fit_of(adata, key, name=name)
-    columns, params, centers = table_of(adata.var), record["params"], record.get("cluster_centers")
-    return Fit(
-        params=params,
-        usages=np.asarray(adata.obsm[keys.usages]),
-        weights=np.asarray(adata.varm[keys.weights]),
-        scale=np.asarray(params["gauge_scale"]),
-        penalty=unpack_penalty(params["penalty"]),
-        given=columns[keys.given].to_numpy(dtype=bool) if keys.given in columns else np.ones(adata.n_vars, dtype=bool),
-        gene_weights=columns[keys.gene_weights].to_numpy() if keys.gene_weights in columns else None,
-        centers=None if centers is None else np.asarray(centers),
-    )
-
-
 def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.ndarray, source: dict[str, Any]) -> None:
     """Fill the slots of a fit; ``source`` says where the values came from. What an older fit led to is removed."""
     keys = Keys(key)
@@ -82,13 +49,13 @@ def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.n
     weights = np.zeros((adata.n_vars, H.shape[1]), dtype=model.components_.dtype)
     weights[given] = model.components_.T
     adata.varm[keys.weights] = weights
-    adata.var[keys.selected] = (weights != 0).any(axis=1)
+    adata.var[keys.selected] = selected_genes(weights)
     adata.var[keys.given] = given
     if model.gene_weights_ is not None:
         gene_weights = np.zeros(adata.n_vars)
         gene_weights[given] = model.gene_weights_
-        adata.var[keys.gene_weights] = gene_weights
-    write_usages(adata, keys, H, Labelling(model.labels_, model.confidence_, model.cluster_centers_))
+        write_gene_weights(adata, key, gene_weights)
+    _write_usages(adata, keys, H, Labelling(model.labels_, model.confidence_, model.cluster_centers_))
     clusters = {} if model.cluster_centers_ is None else {"cluster_centers": model.cluster_centers_}
     adata.uns[keys.fit] = {
         **clusters,
@@ -103,12 +70,65 @@ def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.n
     }
 
 
-def write_usages(adata: AnnData, keys: Keys, H: np.ndarray, found: Labelling) -> None:
+def write_gene_weights(adata: AnnData, key: str, gene_weights: np.ndarray) -> None:
+    """Keep the weights of the genes in the fit."""
+    adata.var[Keys(key).gene_weights] = gene_weights
+
+
+def write_projection(adata: AnnData, key: str, fit: Fit, H: np.ndarray, found: Labelling) -> None:
+    """Fill the slots of new cells, scored with the programs of a fit."""
+    _write_usages(adata, Keys(key), H, found)
+    clusters = {} if fit.centers is None else {"cluster_centers": fit.centers}
+    adata.uns[Keys(key).fit] = {"method": "projection", "gene_gram": gram_of(fit.weights), **clusters}
+
+
+def _write_usages(adata: AnnData, keys: Keys, H: np.ndarray, found: Labelling) -> None:
     """Usages, and the labels that follow from them."""
     n_labels = H.shape[1] if found.centers is None else len(found.centers)
     adata.obsm[keys.usages] = H
     adata.obs[keys.labels] = pd.Categorical.from_codes(found.labels, categories=[str(i) for i in range(n_labels)])
     adata.obs[keys.confidence] = found.confidence
+
+
+def write_found(adata: AnnData, key: str, **found: Any) -> None:
+    """Keep copies of what was found in a fit in ``uns``: tables and records, by their names in `Keys`."""
+    for name, value in found.items():
+        adata.uns[getattr(Keys(key), name)] = value.copy()
+
+
+def write_outliers(adata: AnnData, key: str, found: Outliers, rule: dict[str, float]) -> None:
+    """Mark the cells that use no program much; the rule is kept with what it found."""
+    adata.obs[Keys(key).outlier] = found.flagged
+    adata.obs[Keys(key).outlier_score] = found.score
+    measured = {"ratio": found.ratio, "separation": found.separation, "typical": found.typical}
+    write_found(adata, key, outlier_rule={**rule, **measured})
+
+
+def write_preparation(adata: AnnData, recipe: dict[str, Any]) -> None:
+    """Keep what was done to values, or is to be done as they are read."""
+    adata.uns[PREPARE] = recipe
+
+
+def bare_fit(
+    key: str, genes: Sequence[str] | np.ndarray, weights: np.ndarray, usages: np.ndarray, record: dict[str, Any]
+) -> AnnData:
+    """An object that holds a fit on its selected genes and nothing else."""
+    from anndata import AnnData
+
+    keys = Keys(key)
+    return AnnData(
+        obs=pd.DataFrame(index=np.arange(len(usages)).astype(str)),
+        var=pd.DataFrame({keys.selected: True}, index=pd.Index(genes, dtype=object)),
+        obsm={keys.usages: usages},
+        varm={keys.weights: weights},
+        uns={keys.fit: record},
+    )
+
+
+def write_groups(adata: AnnData, column: str, of_cell: np.ndarray, names: list[str], colors: list[str]) -> None:
+    """A column of ``obs`` (-1: a cell without a group), with its colours where scanpy keeps them."""
+    adata.obs[column] = pd.Categorical.from_codes(of_cell, categories=names)
+    adata.uns[f"{column}_colors"] = colors
 
 
 def _pack_params(model: SSNMF) -> dict[str, Any]:

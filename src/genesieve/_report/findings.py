@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from matplotlib.colors import is_color_like, to_hex
 
-from genesieve._anndata import check_unique_genes, fit_of, listing, without_stream
-from genesieve._slots.keys import Keys
-from genesieve._slots.read import Programs, column_colors, read_programs
-from genesieve.interpret.genes import bicluster_genes, selected_genes
+from genesieve._anndata import check_unique_genes, without_stream
+from genesieve._slots.read import Fit, read_column, read_fit
+from genesieve.interpret.genes import bicluster_genes
 from genesieve.interpret.labels import margin
+from genesieve.pl._programs import Programs, column_colors, read_programs
 from genesieve.pl._style import OKABE_ITO, TOL_MUTED, distinct_colors
 
 if TYPE_CHECKING:
@@ -62,12 +62,13 @@ class Confidence:
 
 
 @dataclass(frozen=True)
-class Source:
+class Findings:
     """All that the report is made of."""
 
+    fit: Fit
     programs: Programs
     clusters: Grouping
-    same: bool  # whether clusters are the programs
+    clusters_are_programs: bool
     known: Grouping | None
     confidence: Confidence
     cells: np.ndarray  # names
@@ -78,38 +79,35 @@ class Source:
     enrichment: pd.DataFrame | None
     outliers: np.ndarray | None  # mask of the cells
     explained: float | None  # share of the sum of squares
-    fit: dict[str, Any]
 
 
-def read_source(adata: AnnData, key: str, known: str | None) -> Source:
+def read_findings(adata: AnnData, key: str, known: str | None) -> Findings:
     """Read the fit ``key`` and all that was found in it."""
     adata = without_stream(adata)
-    fit, keys = fit_of(adata, key), Keys(key)
+    fit = read_fit(adata, key)
     check_unique_genes(adata)
-    programs = _with_plain_colors(read_programs(adata, key))
-    clusters = _read_groups(adata, keys.labels, "cluster", TOL_MUTED)  # a cluster should not look like a program
+    programs = read_programs(adata, key)
+    programs = replace(programs, colors=plain_colors(programs.colors))
+    labels = fit.of_cells("labels")
+    clusters = _group(adata, labels, "cluster")  # in other colours: a cluster should not look like a program
     same = _are_programs(clusters, programs)
     if same:
         clusters = Grouping("program", programs.names, programs.colors, programs.of_cell)
-    weights = np.asarray(adata.varm[keys.weights], dtype=np.float64)
-    selected = selected_genes(weights)
-    genes = adata.var_names.astype(str).to_numpy(dtype=object)
-    given = adata.var[keys.given].to_numpy(dtype=bool) if keys.given in adata.var else np.ones(len(genes), dtype=bool)
-    return Source(
+    return Findings(
+        fit=fit,
         programs=programs,
         clusters=clusters,
-        same=same,
+        clusters_are_programs=same,
         known=None if known is None else _read_known(adata, known),
-        confidence=_read_confidence(adata, keys, programs.usages),
+        confidence=_read_confidence(fit),
         cells=adata.obs_names.astype(str).to_numpy(dtype=object),
-        genes=genes[selected],
-        weights=weights[selected],
-        standing_out=_read_biclusters(adata, keys, weights, genes)[selected],
-        n_given=int(given.sum()),
-        enrichment=_read_enrichment(adata, keys),
-        outliers=adata.obs[keys.outlier].to_numpy(dtype=bool) if keys.outlier in adata.obs else None,
-        explained=float(fit["explained"]) if "explained" in fit else None,
-        fit=fit,
+        genes=fit.genes[fit.selected],
+        weights=fit.weights[fit.selected].astype(np.float64),
+        standing_out=_read_biclusters(fit)[fit.selected],
+        n_given=int(fit.given.sum()),
+        enrichment=fit.found("enrichment") if fit.has("enrichment") else None,
+        outliers=fit.of_cells("outlier").to_numpy(dtype=bool) if fit.has("outlier") else None,
+        explained=float(fit.record["explained"]) if "explained" in fit.record else None,
     )
 
 
@@ -120,26 +118,19 @@ def plain_colors(colors: Sequence[str], hues: Sequence[str] = OKABE_ITO) -> list
     return [to_hex(color) if is_color_like(color) else default for color, default in pairs]
 
 
-def _with_plain_colors(programs: Programs) -> Programs:
-    return Programs(programs.usages, programs.of_cell, programs.names, plain_colors(programs.colors))
-
-
-def _read_groups(adata: AnnData, column: str, title: str, hues: Sequence[str]) -> Grouping:
-    categories = adata.obs[column].astype("category").cat
+def _group(adata: AnnData, values: pd.Series, title: str) -> Grouping:
+    categories = values.astype("category").cat
     names = [str(name) for name in categories.categories]
-    colors = plain_colors(column_colors(adata, column, len(names), hues)[: len(names)], hues)
+    colors = plain_colors(column_colors(adata, str(values.name), len(names), TOL_MUTED)[: len(names)], TOL_MUTED)
     return Grouping(title, names, colors, np.asarray(categories.codes, dtype=np.int64))
 
 
 def _read_known(adata: AnnData, known: str) -> Grouping:
-    if known not in adata.obs:
-        raise KeyError(
-            f"known must name a column of adata.obs, got {known!r}; adata.obs has {listing(list(adata.obs))}"
-        )
-    n_values = adata.obs[known].nunique()
+    values = read_column(adata, known, "known must name a column")
+    n_values = values.nunique()
     if n_values > MOST_TYPES:
         raise ValueError(f"known must name a column of cell types, got {known!r} with {n_values:,} different values")
-    return _read_groups(adata, known, known, TOL_MUTED)
+    return _group(adata, values, known)
 
 
 def _are_programs(clusters: Grouping, programs: Programs) -> bool:
@@ -150,29 +141,22 @@ def _are_programs(clusters: Grouping, programs: Programs) -> bool:
     return bool((np.array(clusters.names, dtype=object)[clusters.of_cell] == names).all())
 
 
-def _read_confidence(adata: AnnData, keys: Keys, usages: np.ndarray) -> Confidence:
-    if keys.confidence in adata.obs:
-        stored = adata.obs[keys.confidence].to_numpy(dtype=float, na_value=np.nan)
+def _read_confidence(fit: Fit) -> Confidence:
+    if fit.has("confidence"):
+        stored = fit.of_cells("confidence").to_numpy(dtype=float, na_value=np.nan)
         return Confidence(np.clip(np.nan_to_num(stored, nan=0.0), 0.0, 1.0), measured=True)
-    if usages.shape[1] == 1:
-        return Confidence((usages[:, 0] > 0).astype(float), measured=False)
-    return Confidence(margin(usages), measured=False)
+    if fit.rank == 1:
+        return Confidence((fit.usages[:, 0] > 0).astype(float), measured=False)
+    return Confidence(margin(fit.usages), measured=False)
 
 
-def _read_biclusters(adata: AnnData, keys: Keys, weights: np.ndarray, genes: np.ndarray) -> np.ndarray:
+def _read_biclusters(fit: Fit) -> np.ndarray:
     """Mask (genes, programs) of the genes that stand out; found here with the usual threshold if it was not before."""
-    if keys.biclusters not in adata.uns:
-        return bicluster_genes(weights)
-    table = adata.uns[keys.biclusters]
-    members = np.zeros(weights.shape, dtype=bool)
-    places = pd.Index(genes).get_indexer(table["gene"].astype(str))
+    if not fit.has("biclusters"):
+        return bicluster_genes(fit.weights)
+    table = fit.found("biclusters")
+    members = np.zeros(fit.weights.shape, dtype=bool)
+    places = pd.Index(fit.genes).get_indexer(table["gene"].astype(str))
     there = places >= 0  # genes can have been dropped since
-    members[places[there], table["program"].astype(str).astype(int).to_numpy()[there]] = True
+    members[places[there], table["program"].to_numpy()[there]] = True
     return members
-
-
-def _read_enrichment(adata: AnnData, keys: Keys) -> pd.DataFrame | None:
-    if keys.enrichment not in adata.uns:
-        return None
-    table = adata.uns[keys.enrichment]
-    return table.assign(program=table["program"].astype(str).astype(int))

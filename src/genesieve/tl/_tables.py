@@ -1,0 +1,159 @@
+"""Tables of a fit, made here once for `genesieve.tl`, the files of a run and the report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from genesieve._slots.read import Fit, read_column, read_fit, read_projection
+from genesieve.interpret.genes import marker_scores, specificity, z_scores
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+    from genesieve.interpret.genesets import Enrichment
+
+ALPHA = 0.05
+"""Adjusted p-value up to which a gene set counts as enriched."""
+
+TOP_NAMES = 10  # genes that the table of programs names of each
+
+
+def significant(enrichment: pd.DataFrame, alpha: float = ALPHA) -> pd.DataFrame:
+    """The tests of gene sets that share genes with a program and have an adjusted p-value of at most ``alpha``."""
+    return enrichment[(enrichment["p_adjusted"] <= alpha) & (enrichment["overlap"] > 0)]
+
+
+def gene_table(fit: Fit, members: np.ndarray) -> pd.DataFrame:
+    """One row for every member (genes, rank), by program and falling weight."""
+    W = fit.weights
+    programs, genes = np.nonzero(members.T)
+    order = np.lexsort((-W[genes, programs], programs))
+    programs, genes = programs[order], genes[order]
+    return pd.DataFrame(
+        {
+            "program": programs.astype(str),
+            "gene": fit.genes[genes],
+            "weight": W[genes, programs].astype(np.float64),
+            "z": z_scores(W)[genes, programs],
+            "specificity": specificity(W)[genes, programs],
+        }
+    )
+
+
+def leading(scores: np.ndarray, n: int) -> np.ndarray:
+    """Mask (genes, rank) of the ``n`` largest scores of every program, as far as they are above zero."""
+    chosen = np.zeros(scores.shape, dtype=bool)
+    np.put_along_axis(chosen, np.argsort(-scores, axis=0, kind="stable")[:n], True, axis=0)
+    return chosen & (scores > 0)
+
+
+def marker_genes(fit: Fit, n: int = TOP_NAMES) -> list[list[str]]:
+    """The genes of every program that weigh much in it and little in others, first ones first."""
+    scores = marker_scores(fit.weights)
+    order = np.argsort(-scores, axis=0, kind="stable")[:n].T  # (rank, n)
+    return [fit.genes[genes[scores[genes, program] > 0]].tolist() for program, genes in enumerate(order)]
+
+
+def genes_table(adata: AnnData, *, key: str = "ssnmf") -> pd.DataFrame:
+    """One row a program and selected gene, largest weight first; rank 1 is the largest."""
+    fit = read_fit(adata, key)
+    table = gene_table(fit, np.tile(fit.selected[:, None], fit.rank))
+    table.insert(3, "rank", np.tile(np.arange(1, fit.selected.sum() + 1), fit.rank))
+    return table
+
+
+def programs_table(adata: AnnData, *, key: str = "ssnmf", known: str | None = None) -> pd.DataFrame:
+    """One row a program: its cells, its genes and, where types are known, the most frequent one."""
+    fit = read_fit(adata, key)
+    markers, top, blocks = marker_genes(fit), fit.found("top_genes"), fit.found("biclusters")
+    rows = []
+    for program in range(fit.rank):
+        members = fit.most_used == program
+        genes = {
+            "n_bicluster_genes": int((blocks["program"] == program).sum()),
+            "marker_genes": ";".join(markers[program]),
+            "top_genes": ";".join(top.loc[top["program"] == program, "gene"].astype(str)[:TOP_NAMES]),
+        }
+        rows.append({"program": str(program), **_sizes(members), **genes, **_mostly(adata, known, members)})
+    return pd.DataFrame(rows)
+
+
+def clusters_table(adata: AnnData, *, key: str = "ssnmf", known: str | None = None) -> pd.DataFrame:
+    """One row a cluster: its cells, their confidence and, where types are known, the most frequent one."""
+    fit = read_projection(adata, key)
+    labels, confidence, rows = fit.of_cells("labels"), fit.of_cells("confidence"), []
+    for cluster in labels.cat.categories:
+        members = (labels == cluster).to_numpy()
+        sureness = {"median_confidence": float(confidence[members].median())}
+        rows.append({"cluster": cluster, **_sizes(members), **sureness, **_mostly(adata, known, members)})
+    return pd.DataFrame(rows)
+
+
+def _sizes(members: np.ndarray) -> dict[str, Any]:
+    return {"n_cells": int(members.sum()), "share": float(members.mean())}
+
+
+def _mostly(adata: AnnData, known: str | None, members: np.ndarray) -> dict[str, Any]:
+    """The most frequent known type of some cells, and its share in those whose type is known."""
+    if known is None:
+        return {}
+    counts = _known_types(adata, known)[members].dropna().astype(str).value_counts(sort=False)
+    if not counts.sum():
+        return {"mostly": "", "purity": np.nan}
+    return {"mostly": counts.idxmax(), "purity": float(counts.max() / counts.sum())}
+
+
+def cells_table(adata: AnnData, *, key: str = "ssnmf", known: str | None = None) -> pd.DataFrame:
+    """One row a cell: its program, what else is known of it, and its usage of every program."""
+    fit = read_projection(adata, key)
+    columns = {"cell": adata.obs_names.astype(str), "program": fit.most_used.astype(str).astype(object)}
+    if fit.centers is not None:
+        columns["cluster"] = fit.of_cells("labels").astype(str).to_numpy()
+    found = ("confidence", "outlier", "outlier_score")
+    columns |= {name: fit.of_cells(name).to_numpy() for name in found if fit.has(name)}
+    if known is not None:
+        columns["known"] = _known_types(adata, known).to_numpy()
+    usages = fit.usages.astype(np.float64)
+    return pd.DataFrame(columns | {f"usage_{number}": column for number, column in enumerate(usages.T)})
+
+
+def _known_types(adata: AnnData, known: str) -> pd.Series:
+    return read_column(adata, known, "known must name a column")
+
+
+def enrichment_table(tests: Enrichment) -> pd.DataFrame:
+    """One row a program and gene set, smallest p-value first."""
+    n_lists, n_sets = tests.overlap.shape
+    table = pd.DataFrame(
+        {
+            "program": np.repeat(np.arange(n_lists), n_sets),
+            "term": np.tile(np.array(tests.sets, dtype=object), n_lists),
+            "overlap": tests.overlap.ravel(),
+            "set_size": np.tile(tests.set_sizes, n_lists),
+            "list_size": np.repeat(tests.list_sizes, n_sets),
+            "background": tests.n_background,
+            "fold": tests.fold.ravel(),
+            "p_value": tests.p_value.ravel(),
+            "p_adjusted": tests.p_adjusted.ravel(),
+            "genes": [";".join(shared) for of_list in tests.shared for shared in of_list],
+        }
+    )
+    table = table.sort_values(["program", "p_value"], kind="stable", ignore_index=True)
+    return table.assign(program=table["program"].astype(str))
+
+
+def panel_table(W: np.ndarray, chosen: np.ndarray, genes: np.ndarray) -> pd.DataFrame:
+    """One row a gene of a panel, in the order of choice, with the program that it speaks for most."""
+    shares = specificity(W)[chosen]
+    programs = shares.argmax(axis=1)
+    return pd.DataFrame(
+        {
+            "gene": genes,
+            "program": programs.astype(str),
+            "weight": W[chosen, programs],
+            "specificity": shares[np.arange(len(chosen)), programs],
+        }
+    )

@@ -141,6 +141,19 @@ class Fit(Projection):
         return self._var[slot].to_numpy() if slot in self._var else None
 
     @property
+    def scores(self) -> np.ndarray | None:
+        """How much every gene belongs to every program (genes, rank), once `genesieve.tl.gene_scores` has found it."""
+        return self._of_genes(Keys(self.key).scores)
+
+    @property
+    def score_p_values(self) -> np.ndarray | None:
+        """P-values of the scores (genes, rank), where the method has them."""
+        return self._of_genes(Keys(self.key).score_p_values)
+
+    def _of_genes(self, slot: str) -> np.ndarray | None:
+        return np.asarray(self.adata.varm[slot]) if slot in self.adata.varm else None
+
+    @property
     def params(self) -> dict[str, Any]:
         """Parameters of the estimator, and which values it saw."""
         return self.record.get("params", {})

@@ -19,6 +19,9 @@ METHODS = ("regression", "cnmf")
 # A gene that the model was fitted to is scored by usages from genes of the other parts: its noise is in its own
 # usages, and would pass for a signal. With fewer parts usages get noisier, with more they cost more.
 PARTS = 3
+# The scatter of a gene among the cells of a program is known the less the fewer they are; its scatter over all cells
+# counts as much as so many cells more.
+PRIOR_FREEDOM = 10
 # cNMF's least variance of a gene.
 LEAST_VARIANCE = 1e-12
 
@@ -49,7 +52,7 @@ def parts_of(selected: np.ndarray) -> np.ndarray:
     return part
 
 
-def score_genes(X: Any, H: np.ndarray, *, held_out: HeldOut | None = None) -> GeneScores:
+def score_genes(X: Any, H: np.ndarray, *, held_out: HeldOut | None = None, n_jobs: int | None = None) -> GeneScores:
     """Score genes by regressing their logged values X on the usages H (cells, rank), all programs together.
 
     Usages are taken as shares of a cell, so a coefficient is what a cell has that uses one program only. A score is
@@ -60,24 +63,24 @@ def score_genes(X: Any, H: np.ndarray, *, held_out: HeldOut | None = None) -> Ge
     rank = H.shape[1]
     given = [H] if held_out is None else [H, *held_out.usages]
     which = np.zeros(X.shape[1], dtype=np.int64) if held_out is None else held_out.part + 1
-    found = regress(as_source(X), np.stack([_shares(usages) for usages in given]), which)
+    found = regress(as_source(X, n_jobs=n_jobs), np.stack([_shares(usages) for usages in given]), which)
     used = np.asarray(H > 0).any(axis=0)
-    score, error = _raised(found)
+    score, error = _raised(found, which)
     score, error = score[:, :rank] * used, error[:, :rank] * used
     ratio = np.divide(score, error, out=np.zeros_like(score), where=error > 0)
-    p_value = student.sf(ratio, found.freedom[0, :rank])
+    p_value = student.sf(ratio, (found.freedom[which] + PRIOR_FREEDOM)[:, :rank])
     p_value[error <= 0] = 1.0
     return GeneScores(score, error, p_value, false_discovery_control(p_value, axis=0))
 
 
-def cnmf_scores(X: Any, H: np.ndarray, *, log_base: float | None = None) -> np.ndarray:
+def cnmf_scores(X: Any, H: np.ndarray, *, log_base: float | None = None, n_jobs: int | None = None) -> np.ndarray:
     """Scores (genes, rank) as cNMF defines them: least squares of z-scored TPM on the usages, no intercept.
 
     X is TPM, or any multiple of it; with ``log_base`` its logarithms ``log(1 + x)``, which are undone.
     """
     H = np.asarray(H, dtype=np.float64)
     change = _Linear(None if log_base is None else float(np.log(log_base)))
-    cross, sums, squares = cross_products(as_source(X), H, change)
+    cross, sums, squares = cross_products(as_source(X, n_jobs=n_jobs), H, change)
     mean = sums / len(H)
     spread = np.sqrt(np.maximum(squares / len(H) - mean**2, LEAST_VARIANCE))
     standardised = (cross - np.outer(mean, H.sum(axis=0))) / spread[:, None]
@@ -105,17 +108,18 @@ def _shares(H: np.ndarray) -> np.ndarray:
     return np.divide(H, totals, out=np.zeros_like(H), where=totals > 0)
 
 
-def _raised(found: Regression) -> tuple[np.ndarray, np.ndarray]:
+def _raised(found: Regression, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Scores and their errors (genes, columns)."""
     above = found.coefficients - found.mean[:, None]
     # What a common factor does to logged values: they move by it where they are high, and stay where they are zero.
     moved = 1.0 - np.exp(-found.mean)
     factors = np.array([_common_factor(*column, moved) for column in zip(above.T, found.errors.T, strict=True)])
     above -= np.outer(moved, factors)
+    share = PRIOR_FREEDOM / (PRIOR_FREEDOM + found.freedom[which])
+    squares = (1.0 - share) * found.errors**2 + share * found.pooled_errors**2
     spread = np.where(found.spread > 0, found.spread, np.inf)[:, None]
     score = (above - np.median(above, axis=1, keepdims=True)) / spread
     # The median of r values has about pi / 2r of the variance of one.
-    squares = found.errors**2
     reference = np.pi / 2 / above.shape[1] * np.median(squares, axis=1, keepdims=True)
     return score, np.sqrt(squares + reference) / spread
 

@@ -21,14 +21,17 @@ def draw(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, designs, rng.integers(2, size=N_GENES)
 
 
-def textbook(x: np.ndarray, D: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted least squares of one gene and its HC3 errors, from matrices as large as the data."""
+def textbook(x: np.ndarray, D: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Weighted least squares of one gene, its HC3 and its pooled errors, from matrices as large as the data."""
     root = np.sqrt(weights)
     A, y = D * root[:, None], x * root
     inverse = np.linalg.inv(A.T @ A)
     coefficients = inverse @ A.T @ y
-    residuals = (y - A @ coefficients) / (1 - np.diag(A @ inverse @ A.T))
-    return coefficients, np.sqrt(np.diag(inverse @ A.T @ np.diag(residuals**2) @ A @ inverse))
+    residuals = y - A @ coefficients
+    raised = residuals / (1 - np.diag(A @ inverse @ A.T))
+    errors = np.sqrt(np.diag(inverse @ A.T @ np.diag(raised**2) @ A @ inverse))
+    influence = inverse @ A.T * root
+    return coefficients, errors, np.sqrt((residuals**2).sum() / weights.sum() * (influence**2).sum(axis=1))
 
 
 def test_coefficients_and_errors_are_those_of_a_textbook():
@@ -36,9 +39,10 @@ def test_coefficients_and_errors_are_those_of_a_textbook():
     weights = np.count_nonzero(X, axis=1).astype(float)
     found = regress(InMemory(X), designs, which)
     for gene in range(N_GENES):
-        coefficients, errors = textbook(X[:, gene], designs[which[gene]], weights)
+        coefficients, errors, pooled = textbook(X[:, gene], designs[which[gene]], weights)
         np.testing.assert_allclose(found.coefficients[gene], coefficients, rtol=1e-9)
         np.testing.assert_allclose(found.errors[gene], errors, rtol=1e-9)
+        np.testing.assert_allclose(found.pooled_errors[gene], pooled, rtol=1e-9)
     mean = np.average(X, axis=0, weights=weights)
     np.testing.assert_allclose(found.mean, mean)
     np.testing.assert_allclose(found.spread, np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights)))

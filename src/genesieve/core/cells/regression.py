@@ -24,7 +24,8 @@ class Regression(NamedTuple):
     """Coefficients of every gene, in the units of X, beside its mean and spread over the cells as they count."""
 
     coefficients: np.ndarray  # (genes, columns)
-    errors: np.ndarray  # (genes, columns), standard errors
+    errors: np.ndarray  # (genes, columns), standard errors, whatever cells scatter by
+    pooled_errors: np.ndarray  # (genes, columns), as they were if a gene scattered alike in all cells
     freedom: np.ndarray  # (designs, columns), degrees of freedom of the errors
     mean: np.ndarray  # (genes,)
     spread: np.ndarray  # (genes,)
@@ -44,18 +45,20 @@ def regress(source: Source, designs: np.ndarray, which: np.ndarray) -> Regressio
     for design, inverse in enumerate(inverses):
         coefficients[which == design] = cross[which == design] @ inverse
     work = partial(_squared_residuals, which, inverses, coefficients)
-    products, moments, freed, freed_squares = _total(source, work, stacked)
+    products, moments, influence, influence_squares = _total(source, work, stacked)
     for design in range(n_designs):
         B = coefficients[which == design]
         fitted = np.stack([((B @ moment) * B).sum(axis=1) for moment in moments[design]], axis=1)
         variances[which == design] = products[which == design] + fitted
     total = max(total, 1.0)  # no cell shows a gene
     mean = sums / total
-    freedom = np.divide(freed**2, freed_squares, out=np.ones_like(freed), where=freed_squares > 0) - 1.0
+    left = np.maximum(squares - (cross * coefficients).sum(axis=1), 0.0) / total  # mean squared residual
+    counted = np.divide(influence**2, influence_squares, out=np.ones_like(influence), where=influence > 0)
     return Regression(
         coefficients=coefficients,
         errors=np.sqrt(np.maximum(variances, 0.0)),
-        freedom=np.maximum(freedom, 1.0),
+        pooled_errors=np.sqrt(left[:, None] * influence[which]),
+        freedom=np.maximum(counted - 1.0, 1.0),  # from the number of cells that a coefficient rests on
         mean=mean,
         spread=np.sqrt(np.maximum(squares / total - mean**2, 0.0)),
     )
@@ -97,7 +100,7 @@ def _sums(which: np.ndarray, n_designs: int, X: Any, stacked: np.ndarray) -> Sum
 def _squared_residuals(
     which: np.ndarray, inverses: np.ndarray, coefficients: np.ndarray, X: Any, stacked: np.ndarray
 ) -> Sums:
-    """Parts of the errors' squares: ``sum_i q_i (x_i^2 - 2 x_i f_i)``, moments for ``sum_i q_i f_i^2``, and sums of q.
+    """Parts of the errors' squares: ``sum_i q_i (x_i^2 - 2 x_i f_i)``, moments for ``sum_i q_i f_i^2``, and influences.
 
     f is the fitted value and q the squared influence of a cell on a coefficient, raised by its leverage.
     """
@@ -115,7 +118,7 @@ def _squared_residuals(
             fitted = U[:, design] @ coefficients[genes].T
             products[genes] = (X[:, genes] * (X[:, genes] - 2.0 * fitted)).T @ q[:, design]
     moments = np.stack([_moments(U[:, design], q[:, design]) for design in range(n_designs)])
-    return products, moments, q.sum(axis=0), (q**2).sum(axis=0)
+    return products, moments, (influence**2).sum(axis=0), (influence**4).sum(axis=0)
 
 
 def _moments(U: np.ndarray, q: np.ndarray) -> np.ndarray:

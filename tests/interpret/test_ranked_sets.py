@@ -24,7 +24,7 @@ def draw(seed: int, *, ties: bool) -> tuple[np.ndarray, dict[str, list[str]], li
 @given(seeds, st.booleans())
 def test_p_values_are_those_of_scipy(seed, ties):
     scores, sets, genes = draw(seed, ties=ties)
-    found = rank_enrichment(scores, sets, genes, leading=scores > 0)
+    found = rank_enrichment(scores, sets, genes)
     assert found.sets == list(sets)
     for number, name in enumerate(sets):
         inside = np.isin(genes, sets[name])
@@ -36,24 +36,14 @@ def test_p_values_are_those_of_scipy(seed, ties):
             np.testing.assert_allclose(found.auc[program, number], test.statistic / pairs)
 
 
-def test_leading_genes_are_those_of_the_set_that_belong_to_the_program():
-    scores, sets, genes = draw(0, ties=False)
-    found = rank_enrichment(scores, sets, genes, leading=scores > 0.5)
-    for number, name in enumerate(sets):
-        expected = [gene for gene, score in zip(genes, scores[:, 1], strict=True) if score > 0.5 and gene in sets[name]]
-        assert found.leading[1][number] == expected
-
-
 @pytest.mark.filterwarnings("error")
 def test_scores_that_are_all_equal_are_rich_in_nothing():
-    found = rank_enrichment(
-        np.zeros((10, 1)), {"a": list("abcde")}, list("abcdefghij"), leading=np.zeros((10, 1), bool)
-    )
+    found = rank_enrichment(np.zeros((10, 1)), {"a": list("abcde")}, list("abcdefghij"))
     np.testing.assert_array_equal(found.p_value, 1.0)
     np.testing.assert_array_equal(found.auc, 0.5)
 
 
 def test_the_test_does_not_depend_on_the_scale_of_the_scores():
     scores, sets, genes = draw(1, ties=False)
-    p_values = [rank_enrichment(s, sets, genes, leading=s > 0).p_value for s in (scores, np.exp(scores))]
+    p_values = [rank_enrichment(s, sets, genes).p_value for s in (scores, np.exp(scores))]
     np.testing.assert_array_equal(*p_values)

@@ -17,7 +17,13 @@ from genesieve.interpret.genes import selected_genes
 if TYPE_CHECKING:
     from anndata import AnnData
 
-MAKERS = {"enrichment": "enrich", "outlier": "outliers", "outlier_score": "outliers", "outlier_rule": "outliers"}
+MAKERS = {
+    "enrichment": "enrich",
+    "outlier": "outliers",
+    "outlier_score": "outliers",
+    "outlier_rule": "outliers",
+    "scores": "gene_scores",
+}
 """Functions of `genesieve.tl` by what they make, where the names differ."""
 
 
@@ -141,16 +147,19 @@ class Fit(Projection):
         return self._var[slot].to_numpy() if slot in self._var else None
 
     @property
-    def scores(self) -> np.ndarray | None:
-        """How much every gene belongs to every program (genes, rank), once `genesieve.tl.gene_scores` has found it."""
-        return self._of_genes(Keys(self.key).scores)
+    def scored(self) -> bool:
+        """Whether genes have scores."""
+        return Keys(self.key).scores in self.adata.varm
+
+    @property
+    def scores(self) -> np.ndarray:
+        """How much every gene belongs to every program (genes, rank)."""
+        return np.asarray(self._read("varm", self.adata.varm, "scores"))
 
     @property
     def score_p_values(self) -> np.ndarray | None:
         """P-values of the scores (genes, rank), where the method has them."""
-        return self._of_genes(Keys(self.key).score_p_values)
-
-    def _of_genes(self, slot: str) -> np.ndarray | None:
+        slot = Keys(self.key).score_p_values
         return np.asarray(self.adata.varm[slot]) if slot in self.adata.varm else None
 
     @property

@@ -137,7 +137,6 @@ class RankedEnrichment:
     auc: np.ndarray  # chance that a gene of the set scores above one outside it, ties counting half
     p_value: np.ndarray
     p_adjusted: np.ndarray  # Benjamini-Hochberg over all sets tested with a ranking
-    leading: list[list[list[str]]]  # genes of the set that belong to the ranking's list, by ranking and set
 
 
 def rank_enrichment(
@@ -145,7 +144,6 @@ def rank_enrichment(
     gene_sets: Mapping[str, Sequence[str]],
     genes: Sequence[str],
     *,
-    leading: np.ndarray,
     min_size: int = MIN_SIZE,
     max_size: int | None = MAX_SIZE,
 ) -> RankedEnrichment:
@@ -159,8 +157,6 @@ def rank_enrichment(
         Names to genes; those without a score do not count.
     genes
         Names of the genes, each once.
-    leading
-        Mask (genes, rankings) of the genes that are named of a set.
     min_size, max_size
         Sets with fewer or more genes among those scored are not tested.
 
@@ -185,7 +181,6 @@ def rank_enrichment(
         auc=np.divide(wins, pairs, out=np.full(wins.shape, 0.5), where=pairs > 0),
         p_value=p_value,
         p_adjusted=false_discovery_control(p_value, axis=1),
-        leading=_shared(sparse.csr_array(leading.T), members, np.array(list(position), dtype=object)),
     )
 
 

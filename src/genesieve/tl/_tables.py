@@ -14,7 +14,7 @@ from genesieve.interpret.genes import marker_scores, specificity, z_scores
 if TYPE_CHECKING:
     from anndata import AnnData
 
-    from genesieve.interpret.genesets import Enrichment
+    from genesieve.interpret.genesets import Enrichment, RankedEnrichment
 
 ALPHA = 0.05
 """Adjusted p-value up to which a gene set counts as enriched."""
@@ -94,7 +94,7 @@ def marker_genes(fit: Fit, n: int = TOP_NAMES) -> list[list[str]]:
 
     Where genes were not scored, those that weigh much in it and little in others.
     """
-    scores = marker_scores(fit.weights) if fit.scores is None else fit.scores
+    scores = fit.scores if fit.scored else marker_scores(fit.weights)
     order = np.argsort(-scores, axis=0, kind="stable")[:n].T  # (rank, n)
     return [fit.genes[genes[scores[genes, program] > 0]].tolist() for program, genes in enumerate(order)]
 
@@ -105,6 +105,13 @@ def genes_table(adata: AnnData, *, key: str = "ssnmf") -> pd.DataFrame:
     table = gene_table(fit, np.tile(fit.selected[:, None], fit.rank))
     table.insert(3, "rank", np.tile(np.arange(1, fit.selected.sum() + 1), fit.rank))
     return table
+
+
+def scores_table(adata: AnnData, *, key: str = "ssnmf") -> pd.DataFrame:
+    """One row a gene of the object: its score in every program."""
+    fit = read_fit(adata, key)
+    scores = {f"score_{program}": column for program, column in enumerate(fit.scores.T)}
+    return pd.DataFrame({"gene": fit.genes, "selected": fit.selected, **scores})
 
 
 def programs_table(adata: AnnData, *, key: str = "ssnmf", known: str | None = None) -> pd.DataFrame:
@@ -166,8 +173,8 @@ def _known_types(adata: AnnData, known: str) -> pd.Series:
     return read_column(adata, known, "known must name a column")
 
 
-def enrichment_table(tests: Enrichment) -> pd.DataFrame:
-    """One row a program and gene set, smallest p-value first."""
+def enrichment_table(tests: Enrichment, ranked: RankedEnrichment | None = None) -> pd.DataFrame:
+    """One row a program and gene set, smallest p-value first, that of the ranked test where it is given."""
     n_lists, n_sets = tests.overlap.shape
     table = pd.DataFrame(
         {
@@ -178,8 +185,9 @@ def enrichment_table(tests: Enrichment) -> pd.DataFrame:
             "list_size": np.repeat(tests.list_sizes, n_sets),
             "background": tests.n_background,
             "fold": tests.fold.ravel(),
-            "p_value": tests.p_value.ravel(),
-            "p_adjusted": tests.p_adjusted.ravel(),
+            **({} if ranked is None else {"auc": ranked.auc.ravel()}),
+            "p_value": (ranked or tests).p_value.ravel(),
+            "p_adjusted": (ranked or tests).p_adjusted.ravel(),
             "genes": [";".join(shared) for of_list in tests.shared for shared in of_list],
         }
     )

@@ -156,6 +156,6 @@ def markers(adata: AnnData, n: int | None = N_MARKERS, *, fdr: float | None = FD
 def scored_fit(adata: AnnData, key: str) -> Fit:
     """The fit with scores of its genes, found now if they were not."""
     fit = read_fit(adata, key)
-    if fit.scores is None:
+    if not fit.scored:
         gene_scores(adata, key=key)
     return fit

@@ -14,7 +14,7 @@ import pandas as pd
 
 from genesieve._anndata import without_stream
 from genesieve._slots.read import read_fit
-from genesieve.tl._tables import cells_table, clusters_table, genes_table, programs_table
+from genesieve.tl._tables import cells_table, clusters_table, genes_table, programs_table, scores_table
 from genesieve.workflow.model import save_model
 
 if TYPE_CHECKING:
@@ -88,6 +88,8 @@ def tables(adata: AnnData, *, known: str | None = None) -> dict[str, pd.DataFram
         "programs": programs_table(adata, key=KEY, known=known),
         "genes": genes_table(adata, key=KEY),
         "cells": cells_table(adata, key=KEY, known=known),
+        "markers": fit.found("markers"),
+        "gene_scores": scores_table(adata, key=KEY),
         "biclusters": fit.found("biclusters"),
     }
     if fit.centers is not None:

@@ -212,6 +212,8 @@ def _share_or_cells(number: float | None) -> float | None:
 
 def interpret(adata: AnnData, gene_sets: Place | None) -> None:
     """Tables of the fit, into its slots."""
+    tl.gene_scores(adata, key=KEY)
+    tl.markers(adata, key=KEY)
     tl.top_genes(adata, key=KEY)
     tl.biclusters(adata, key=KEY)
     tl.outliers(adata, key=KEY)

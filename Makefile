@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check format lint types layers bench clean
+.PHONY: setup demo test check format lint types layers portable portable-all matrix readme bench clean
 
 setup: .venv/.ready
 
@@ -32,8 +32,21 @@ types: setup
 layers: setup
 	$(BIN)/lint-imports
 
+portable: setup  # the laws of the core again, as on two other processors
+	$(BIN)/python tests/portable.py --quick
+
+portable-all: setup  # nightly: all numerical tests, as on every processor that this one can play
+	$(BIN)/python tests/portable.py
+
+# For example make matrix ENVIRONMENTS="3.13 lowest"; without, on all that are here.
+matrix: setup
+	$(BIN)/python tests/matrix.py $(ENVIRONMENTS)
+
+readme: setup  # writes what the demo prints into README.md
+	$(BIN)/python tests/readme.py
+
 bench: setup
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venvs .pytest_cache .mypy_cache .ruff_cache .hypothesis

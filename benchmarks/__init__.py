@@ -1,1 +1,1 @@
-"""Speed, memory and scale of genesieve against its peers: one scorer, one file a peer, one file a data set."""
+"""Benchmarks of genesieve against its peers: a harness, and one folder a suite."""

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import random
+import re
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 from genesieve.core.solvers import Factors
-from material import shared_file
+from material import SYNTHETIC, SYNTHETIC_NMI, read_data_set
 
 # Compiling a kernel on first use would trip hypothesis's deadline.
 settings.register_profile("genesieve", deadline=None, derandomize=True, max_examples=40)
@@ -29,8 +32,8 @@ class Reference:
 
 @pytest.fixture(scope="session")
 def reference() -> Reference:
-    arrays = dict(np.load(shared_file("reference", "synthetic.npz")))
-    scores = json.loads(shared_file("reference", "synthetic_nmi.json").read_text())
+    arrays = dict(np.load(SYNTHETIC))
+    scores = json.loads(SYNTHETIC_NMI.read_text())
     names = [key.removesuffix("__W") for key in arrays if key.endswith("__W")]
     return Reference(
         X=np.ascontiguousarray(arrays["X"].T),
@@ -45,7 +48,54 @@ def reference() -> Reference:
 @pytest.fixture(scope="session")
 def pollen() -> tuple[np.ndarray, np.ndarray]:
     """Pollen as the paper prepared it, log2(x + 1) of genes seen in 30% of cells, and its four classes."""
-    anndata = pytest.importorskip("anndata")
-    adata = anndata.read_h5ad(shared_file("data", "pollen.h5ad"))
+    adata = read_data_set("pollen")
     X = np.log2(adata.X.toarray().astype(np.float64) + 1)
     return np.ascontiguousarray(X[:, (X > 0).mean(axis=0) >= 0.3]), adata.obs["group"].to_numpy()
+
+
+# ------------------------------------------------------------------------------------------------- order of the tests
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--shuffle", type=int, metavar="SEED", help="run the files, and the tests in each, in random order"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)  # pytest then brings together those that share a costly fixture
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.option.shuffle is None:
+        return
+    draw = random.Random(config.option.shuffle)
+    files = sorted({item.path for item in items})
+    place = dict(zip(files, draw.sample(range(len(files)), len(files)), strict=True))
+    draw.shuffle(items)
+    items.sort(key=lambda item: place[item.path])
+
+
+# ------------------------------------------------------------------------------------- what was skipped, and what helps
+
+# What the reason of a skip says, and what would let those tests run.
+ENABLED_BY = {
+    "not beside the project": "the large data sets and the paper's text, in ../shared beside the project",
+    "Chromium|playwright": "Chromium (Debian: apt install chromium), which opens the report",
+    "cnmf": "cNMF, in a Python that GENESIEVE_CNMF_PYTHON names",
+    "Rscript|RcppML": "R with RcppML (Debian: r-cran-rcppml)",
+    "gseapy": "gseapy (pip install gseapy)",
+    "Dask|dask|distributed|xarray": "Dask (pip install 'genesieve[dask]')",
+}
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = Counter(_enabled_by(report) for report in terminalreporter.stats.get("skipped", []))
+    if skipped:
+        terminalreporter.section(f"{skipped.total()} skipped, and what would let them run")
+        for what, count in skipped.most_common():
+            terminalreporter.write_line(f"{count:4d}  {what}")
+
+
+def _enabled_by(report: pytest.TestReport) -> str:
+    reason = (
+        report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    )
+    return next((what for pattern, what in ENABLED_BY.items() if re.search(pattern, reason)), reason)

@@ -8,9 +8,10 @@ import pytest
 import scanpy as sc
 from scipy import sparse
 
-from genesieve import pp
-from genesieve._anndata import kind_of_values
-from material import shared_file
+from genesieve import pp, tl
+from genesieve._anndata import kind_of_values, read_part
+from genesieve.io import open_in_file
+from material import DEMO, data_sets_here, read_data_set, shared_file, skip_unless_all_here
 
 pytestmark = [
     pytest.mark.filterwarnings("error"),
@@ -168,10 +169,13 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("name", list(KINDS))
+def test_all_kinds_of_real_data_are_here():
+    skip_unless_all_here(KINDS)
+
+
+@pytest.mark.parametrize("name", data_sets_here(KINDS))
 def test_real_data_are_seen_for_what_they_are(name):
-    adata = ad.read_h5ad(shared_file("data", f"{name}.h5ad"))
-    assert kind_of_values(adata.X) == KINDS[name]
+    assert kind_of_values(read_data_set(name).X) == ("log" if name == DEMO else KINDS[name])
 
 
 # ------------------------------------------------------------------------------------------------ examples
@@ -279,3 +283,69 @@ def test_an_existing_layer_is_not_overwritten():
         pp.prepare(adata)
     pp.prepare(adata, raw_layer=None)
     assert adata.uns["genesieve_prepare"]["raw_values"] == "nowhere"
+
+
+# ------------------------------------------------------------------------------------------------ like those of a fit
+
+
+@pytest.mark.parametrize("store", STORAGES)
+@pytest.mark.parametrize("options", [{}, {"preset": "paper"}, {"target_sum": 1e4, "min_cells": 0}])
+def test_prepared_like_the_training_cells_are_the_training_cells(store, options):
+    fitted, new = make(draw_counts(), store), make(draw_counts(), store)
+    pp.prepare(fitted, **options)
+    pp.prepare_like(new, fitted)
+    assert new.n_vars == 40
+    np.testing.assert_array_equal(dense(new[:, fitted.var_names].X), dense(fitted.X))
+    for name in ("values", "target_sum", "log", "preset"):
+        assert new.uns["genesieve_prepare"][name] == fitted.uns["genesieve_prepare"][name]
+
+
+def test_each_cell_is_prepared_by_itself():
+    fitted, whole = make(draw_counts()), make(draw_counts(seed=1))
+    part = whole[:7].copy()
+    pp.prepare(fitted)
+    for new in (whole, part):
+        pp.prepare_like(new, fitted)
+    np.testing.assert_array_equal(dense(part.X), dense(whole.X)[:7])
+
+
+def test_genes_that_the_new_cells_lack_are_left_to_projection():
+    fitted = make(draw_counts())
+    pp.prepare(fitted, min_cells=0)
+    tl.ssnmf(fitted, 3, 20)
+    genes = fitted.var_names[fitted.var["ssnmf_selected"]][5:]
+    new = make(draw_counts())[:, genes].copy()
+    pp.prepare_like(new, fitted)
+    assert list(new.var_names) == list(genes)
+    with pytest.raises(ValueError, match="lacks 5 of the model's 20 selected genes"):
+        tl.project(new, fitted)
+    tl.project(new, fitted, missing="ignore")
+    assert new.obsm["X_ssnmf"].shape == (60, 3)
+
+
+def test_logged_values_are_used_as_they_are_and_others_refused():
+    fitted, logged = make(draw_counts()), make(np.log1p(draw_counts()))
+    pp.prepare(fitted)
+    with pytest.warns(UserWarning, match="fitted to counts, these values are logged already"):
+        again = pp.prepare_like(logged, fitted, copy=True)
+    np.testing.assert_array_equal(dense(again.X), dense(logged.X))
+    with pytest.raises(ValueError, match="adata must hold counts values as those of the fit were, got linear ones"):
+        pp.prepare_like(make(draw_counts() * 33.3), fitted)
+    with pytest.raises(ValueError, match=r"fitted must have been prepared by gs\.pp\.prepare"):
+        pp.prepare_like(make(draw_counts()), make(draw_counts()))
+    halves = make(draw_counts() / 2)
+    pp.prepare_like(halves, fitted, values="counts")
+    assert halves.uns["genesieve_prepare"]["values_from"] == "the caller"
+
+
+@pytest.mark.parametrize("preset", [None, "paper"])
+def test_values_in_a_file_are_prepared_as_those_in_memory(tmp_path, preset):
+    fitted, new = make(draw_counts()), make(draw_counts(seed=1))
+    pp.prepare(fitted, preset=preset)
+    new.write_h5ad(tmp_path / "new.h5ad")
+    stored = open_in_file(tmp_path / "new.h5ad")
+    for cells in (new, stored):
+        pp.prepare_like(cells, fitted)
+    everything = np.arange(new.n_obs), np.arange(new.n_vars)
+    np.testing.assert_allclose(dense(read_part(stored, *everything)), dense(new.X), rtol=1e-6)
+    assert stored.uns["genesieve_prepare"]["on_the_fly"]

@@ -1,1 +1,1 @@
-"""Quality of clusters and of selected genes: labelled data sets x methods x seeds, one scorer, one file a method."""
+"""Quality of clusters and of selected genes: labelled data sets x methods x seeds, one scorer."""

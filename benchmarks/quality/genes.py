@@ -7,11 +7,11 @@ genes and (b) a classifier by nearest centroid, cross-validated, on the k genes 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.quality.protocol import Cells, Labelled
+from benchmarks.harness.peers import Peer, packages
+from benchmarks.quality.cells import Cells, Labelled
 
 COUNTS = (100, 250, 500, 1000, 2000)
 N_PCS = 30
@@ -19,14 +19,7 @@ STARTS = 10  # single starts of k-means, over which NMI is averaged
 FOLDS = 3  # the rarest class of the sets has three cells
 
 Pick = Callable[[int], np.ndarray]
-
-
-@dataclass(frozen=True)
-class Selector:
-    """Who selects: from cells, the number of clusters and a seed to a function that picks k genes."""
-
-    title: str
-    prepare: Callable[[Cells, int, int], Pick]
+"""Picks so many genes."""
 
 
 def genesieve(cells: Cells, n_clusters: int, seed: int) -> Pick:
@@ -67,18 +60,19 @@ def everything(cells: Cells, n_clusters: int, seed: int) -> Pick:
     return lambda k: np.arange(cells.X.shape[1])
 
 
-SELECTORS: dict[str, Selector] = {
-    "genes_genesieve": Selector("genesieve", genesieve),
-    "genes_variable": Selector("scanpy's variable genes", variable),
-    "genes_l1": Selector("sparse k-means weights (l1)", sparse_kmeans),
-    "genes_all": Selector("all genes", everything),
+# Who selects: from cells, the number of clusters and a seed to a function that picks k genes.
+SELECTORS: dict[str, Peer] = {
+    "genes_genesieve": Peer("genesieve", "genes", genesieve, packages("genesieve")),
+    "genes_variable": Peer("scanpy's variable genes", "genes", variable, packages("scanpy")),
+    "genes_l1": Peer("sparse k-means weights (l1)", "genes", sparse_kmeans, packages("genesieve")),
+    "genes_all": Peer("all genes", "genes", everything, packages()),
 }
 
 
-def judged(labelled: Labelled, selector: Selector, seed: int) -> list[dict[str, float]]:
+def judged(labelled: Labelled, selector: Peer, seed: int) -> list[dict[str, float]]:
     """Scores at every count that leaves a choice."""
     cells = labelled.cells
-    pick = selector.prepare(cells, labelled.n_classes, seed)
+    pick = selector.run(cells, labelled.n_classes, seed)
     picked = {k: pick(k) for k in COUNTS if k < cells.X.shape[1]}
     distinct = {tuple(chosen): chosen for chosen in picked.values()}  # all genes are the same at every count
     scores = {key: judge(labelled, chosen, seed) for key, chosen in distinct.items()}

@@ -1,45 +1,28 @@
-"""The records of finished runs, and the questions that tables, goals and plots ask of them."""
+"""What tables, goals and plots ask of the records."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from benchmarks.harness import results
+from benchmarks.harness.results import Record, why_not
 from benchmarks.quality.data import GOAL_SETS
 from benchmarks.quality.score import stability
-from benchmarks.results import why_not
-
-Record = dict[str, Any]
-
-
-def path_of(records: Path, data: str, method: str, seed: int) -> Path:
-    """Where the record of a run is."""
-    return records / f"{data}--{method}--{seed}.json"
 
 
 @dataclass(frozen=True)
-class Results:
-    """All records."""
-
-    records: list[Record]
-
-    @classmethod
-    def read(cls, folder: Path) -> Results:
-        """All records of a folder."""
-        return cls([json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))])
+class Results(results.Results):
+    """Records by data set, method and seed."""
 
     def runs(self, data: str, method: str) -> list[Record]:
         """Records that hold a measurement, by seed."""
-        found = [record for record in self.records if (record["data"], record["method"]) == (data, method)]
-        return sorted((record for record in found if not why_not(record)), key=lambda record: record["seed"])
+        return sorted(self.measured(f"{data}/{method}/"), key=lambda record: record["seed"])
 
     def why_not(self, method: str) -> str | None:
         """Why a method has a set without a measurement, if it was tried there."""
-        tried = [record for record in self.records if record["method"] == method and why_not(record)]
+        tried = [record for record in self.records.values() if record["method"] == method and why_not(record)]
         reasons = {str(why_not(record)): record["data"] for record in tried}
         return "; ".join(f"{data}: {reason}" for reason, data in reasons.items()) or None
 
@@ -68,7 +51,9 @@ class Results:
 
     def genes_sets(self, k: int) -> list[str]:
         """Sets of the goals with more than k genes, where any selection was judged."""
-        judged = {(record["data"], count["k"]) for record in self.records for count in record.get("counts", [])}
+        judged = {
+            (record["data"], count["k"]) for record in self.records.values() for count in record.get("counts", [])
+        }
         return [data for data in GOAL_SETS if (data, k) in judged]
 
     def genes_over_sets(self, selector: str, k: int, field: str) -> float | None:

@@ -7,8 +7,6 @@ from itertools import combinations
 
 import numpy as np
 
-SCORES = ("nmi", "ari", "purity", "entropy", "n_clusters")
-
 
 @dataclass(frozen=True)
 class Score:

@@ -5,25 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.harness.peers import Missing
 from benchmarks.scale.fits import Course, fit, prepare, summary
-from benchmarks.scale.plan import Job, Plan
+from benchmarks.scale.plan import Fit, Plan
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
 
-def missing() -> str | None:
-    """Why there is no cluster here, if so."""
-    try:
-        import distributed  # noqa: F401
-    except ImportError:
-        return "Dask is not installed: pip install genesieve[dask]"
-    return None
-
-
-def take(job: Job, plan: Plan, path: Path) -> dict[str, Any]:
+def take(job: Fit, plan: Plan, path: Path) -> dict[str, Any]:
     """A fit of some passes, with what workers and all processes together had sent after each of them."""
-    from distributed import Client, LocalCluster
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise Missing("Dask is not installed: pip install genesieve[dask]") from None
 
     options = {"n_workers": job.workers, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with LocalCluster(**options) as cluster, Client(cluster) as client:

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from scipy import optimize, stats
 
-from benchmarks.protocol import available_threads
+from benchmarks.harness.meter import available_threads
 from benchmarks.scale.real import N_NEIGHBOURS, Real
 
 CELLS_AT_ONCE = 500  # each such block has a random stream of its own

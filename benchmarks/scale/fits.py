@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.scale import system
-from benchmarks.scale.plan import Job, Plan
+from benchmarks.harness import meter
+from benchmarks.scale.plan import Fit, Plan
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SEED = 0
 # A file to run on first, so that no time goes into compiling and loading: more cells than a start samples.
 WARM_UP_CELLS, WARM_UP_GENES, WARM_UP_RANK, WARM_UP_BUDGET = 2500, 200, 4, 50
+AT_ONCE = 2**24  # bytes
 
 
 class Course:
@@ -47,17 +48,17 @@ class Course:
         return None if one is None else max(first["seconds"] - first["passes"] * one, 0.0)
 
 
-def take(job: Job, plan: Plan, path: Path) -> dict[str, Any]:
+def take(job: Fit, plan: Plan, path: Path) -> dict[str, Any]:
     """Seconds of every step, passes, objective, genes and memory of a fit."""
     if not plan.quick:
         warm_up(job)
     if job.warm_cache:
-        system.read_through(path)
-    fetched = system.read_from_disk()
+        read_through(path)
+    fetched = meter.read_from_disk()
     opened, adata = timed(lambda: open_as(job.where, path))
     shape = list(adata.shape)
     prepared, _ = timed(lambda: prepare(adata))
-    course = Course(lambda: {"resident": system.resident(), "peak": system.peak()})
+    course = Course(lambda: {"resident": meter.resident(), "peak": meter.peak()})
     used = time.process_time()
     fitted, _ = timed(lambda: fit(adata, plan.rank, plan.budget, callback=course, **job.fit_options))
     used = time.process_time() - used
@@ -68,8 +69,8 @@ def take(job: Job, plan: Plan, path: Path) -> dict[str, Any]:
         "fit": fitted,
         "fit_cpu": used,
         **summary(adata, course),
-        "peak": system.peak(),
-        "fetched": None if fetched is None else (system.read_from_disk() or 0) - fetched,
+        "peak": meter.peak(),
+        "fetched": None if fetched is None else (meter.read_from_disk() or 0) - fetched,
     }
 
 
@@ -108,6 +109,15 @@ def fit(adata: AnnData, rank: int, budget: int, **options: Any) -> None:
     gs.tl.ssnmf(adata, rank, budget, random_state=SEED, **options)
 
 
+def read_through(path: Path) -> None:
+    """Read a file, or all files of a folder, so that they are in the cache."""
+    for file in path.rglob("*") if path.is_dir() else [path]:
+        if file.is_file():
+            with file.open("rb", buffering=0) as stream:
+                while stream.read(AT_ONCE):
+                    pass
+
+
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     """Seconds, and what came of them."""
     began = time.perf_counter()
@@ -115,7 +125,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - began, result
 
 
-def warm_up(job: Job) -> None:
+def warm_up(job: Fit) -> None:
     """The same steps on a tiny file of the same format."""
     from anndata import AnnData
 

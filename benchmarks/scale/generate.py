@@ -6,7 +6,7 @@ cells and what probability follow from the density asked for. Genes beyond the r
 counted in other cells of the same neighbourhood.
 
 The real cells are the bone marrow cells beside the project (8,390 x 18,479, UMI counts). Where they are missing, cells
-drawn from the profiles of `benchmarks.data.atlas` take their place: scanpy brings no raw counts along.
+drawn from the profiles of `benchmarks.harness.atlas` take their place: scanpy brings no raw counts along.
 """
 
 from __future__ import annotations
@@ -103,23 +103,15 @@ def _write(store: Store, real: Real, recipe: Recipe, n_cells: int, seed: int) ->
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale.generate", description=__doc__)
     parser.add_argument("path", type=Path, help="ends in .h5ad or .zarr")
-    parser.add_argument("--cells", type=int, required=True)
-    parser.add_argument("--genes", type=int, default=N_GENES)
+    parser.add_argument("--cells", dest="n_cells", type=int, required=True)
+    parser.add_argument("--genes", dest="n_genes", type=int, default=N_GENES)
     parser.add_argument("--density", type=float, default=DENSITY, help="share of entries above zero")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--compression", choices=["gzip", "lzf"], help="of HDF5; without it, none")
     parser.add_argument("--zarr-format", type=int, choices=[2, 3], default=3)
     given = parser.parse_args(arguments)
     began = time.perf_counter()
-    written = write_atlas(
-        given.path,
-        given.cells,
-        given.genes,
-        density=given.density,
-        seed=given.seed,
-        compression=given.compression,
-        zarr_format=given.zarr_format,
-    )
+    written = write_atlas(**vars(given))
     seconds = time.perf_counter() - began
     print(
         f"{written.cells:,} cells x {written.genes:,} genes, {written.values:,} values ({written.density:.2%}), "

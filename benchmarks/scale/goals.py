@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 
-from benchmarks.goals import verdict
-from benchmarks.places import ROOT
-from benchmarks.results import Results
+from benchmarks.harness.goals import NOT_MEASURED, Found, Goal, needed, verdict
+from benchmarks.harness.peers import Missing
+from benchmarks.harness.results import Results
+from benchmarks.harness.suite import ROOT
 from benchmarks.scale.plan import FORMATS
 from benchmarks.scale.results import Record, line_through, measured, median, resident_growth, total
 
@@ -23,75 +24,37 @@ PASSES = 20
 GROWTH_OF_MEMORY, GROWTH_OF_MEMORY_BYTES = 0.02, 30e6
 
 COMMAND = "python -m benchmarks.scale --fresh --only"
-FAULT_TESTS = ("tests/test_remote.py", "tests/test_checkpoint.py", "tests/test_large_runs.py")
 FAULTS = re.compile(r"^def (test_\w*kill\w*)", re.MULTILINE)
 
-Found = tuple[str, str]
-"""What was measured, and the verdict."""
+Pair = tuple[list[Record], list[Record]]
+"""Runs from file and runs from memory."""
+Pairs = dict[str, Pair]
+"""By format."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """One goal and how it went."""
-
-    goal: str
-    measured: str
-    verdict: str
-    command: str
-
-
-@dataclass(frozen=True)
-class Goal:
-    """A goal, how to read what was measured for it, and how to measure it anew."""
-
-    goal: str
-    read: Callable[[Results, str], Found | None]  # from the records and a format
-    command: str
-
-    def row(self, results: Results, kind: str) -> Row:
-        """What was measured, or that it was not."""
-        return Row(self.goal, *(self.read(results, kind) or ("not measured", "-")), self.command)
-
-
-def rows(results: Results, kind: str) -> list[Row]:
-    """All goals, in order; ``kind`` is the format of those that are measured on one."""
-    return [goal.row(results, kind) for goal in GOALS]
-
-
-def at_target(value: Callable[[Record], float], unit: str, bound: float) -> Callable[[Results, str], Found | None]:
+def at_target(results: Results, kind: str, *, value: Callable[[Record], float], unit: str, bound: float) -> Found:
     """A value at the size of the goal, measured or else by the line through smaller sizes."""
-
-    def read(results: Results, kind: str) -> Found | None:
-        records = measured(results, "growth", format=kind)
-        line = line_through(records, value, CELLS)
-        there = [value(record) for record in records if record["cells"] == CELLS]
-        if not there and line is None:
-            return None
-        through = "" if line is None else f"the line through {len(line.cells)} sizes up to {max(line.cells):,} cells"
-        if not there:
-            assert line is not None
-            return f"{line(CELLS):.1f} {unit} by {through}", f"by the line: {verdict(line(CELLS), bound, False)}"
-        told = "" if line is None else f"; {through} says {line(CELLS):.1f}"
-        return f"{there[0]:.1f} {unit}{told}", verdict(there[0], bound, False)
-
-    return read
+    records = measured(results, "growth", format=kind)
+    line = line_through(records, value, CELLS)
+    there = [value(record) for record in records if record["cells"] == CELLS]
+    if not there:
+        line = needed(line)
+        return f"{line(CELLS):.1f} {unit} by {line}", f"by the line: {verdict(line(CELLS), bound, False)}"
+    told = "" if line is None else f"; {line} says {line(CELLS):.1f}"
+    return f"{there[0]:.1f} {unit}{told}", verdict(there[0], bound, False)
 
 
-def from_file(results: Results, kind: str) -> Found | None:
+def from_file(results: Results, kind: str) -> Found:
     """The worst of both formats, and of fits alone and with preparation."""
-    pairs = disk_pairs(results)
-    if len(pairs) < len(FORMATS):
-        return None
+    pairs = both_formats(results)
     ratios = {name: (ratio(pair, "fit"), ratio(pair, "prepare", "fit")) for name, pair in pairs.items()}
     told = [f"{name}: fit {fit:.2f}, prepare and fit {both:.2f}" for name, (fit, both) in ratios.items()]
     return f"times slower, {'; '.join(told)}", verdict(max(map(max, ratios.values())), SLOWER_FROM_FILE, False)
 
 
-def same_result(results: Results, kind: str) -> Found | None:
+def same_result(results: Results, kind: str) -> Found:
     """The largest difference of an objective from that of memory, and genes that are not the same."""
-    pairs = disk_pairs(results)
-    if len(pairs) < len(FORMATS):
-        return None
+    pairs = both_formats(results)
     difference, others = 0.0, 0
     for files, memories in pairs.values():
         expected = memories[0]
@@ -102,7 +65,7 @@ def same_result(results: Results, kind: str) -> Found | None:
     return f"objective {difference:.1e} apart, {others} other genes", "met" if met else "missed"
 
 
-def disk_pairs(results: Results) -> dict[str, tuple[list[Record], list[Record]]]:
+def disk_pairs(results: Results) -> Pairs:
     """By format, the runs from file and those from memory, where there are both."""
     pairs = {
         name: (
@@ -114,28 +77,34 @@ def disk_pairs(results: Results) -> dict[str, tuple[list[Record], list[Record]]]
     return {name: pair for name, pair in pairs.items() if all(pair)}
 
 
-def ratio(pair: tuple[list[Record], list[Record]], *fields: str) -> float:
+def both_formats(results: Results) -> Pairs:
+    """The same, where both formats were measured."""
+    pairs = disk_pairs(results)
+    return needed(pairs if len(pairs) == len(FORMATS) else None)
+
+
+def ratio(pair: Pair, *fields: str) -> float:
     """How many times longer the steps take from file."""
     files, memories = pair
     return median(files, *fields) / median(memories, *fields)
 
 
-def two_workers(results: Results, kind: str) -> Found | None:
+def two_workers(results: Results, kind: str) -> Found:
     """Seconds of a pass with one worker over those with two, at the largest size that has both."""
     one, two = (cluster_runs(results, kind, workers) for workers in (1, 2))
     sizes = one.keys() & two.keys()
     if not sizes:
-        return None
+        raise Missing(NOT_MEASURED)
     slow, fast = median(one[max(sizes)], "pass"), median(two[max(sizes)], "pass")
     told = f"{slow:.2f} s a pass with one, {fast:.2f} s with two, {max(sizes):,} cells: {slow / fast:.2f} times"
     return told, verdict(slow / fast, FASTER_WITH_TWO, at_least=True)
 
 
-def bytes_moved(results: Results, kind: str) -> Found | None:
+def bytes_moved(results: Results, kind: str) -> Found:
     """Bytes of a pass on many cells over those on few, with as many workers."""
     runs = cluster_runs(results, kind, 2)
     if len(runs) < 2:
-        return None
+        raise Missing(NOT_MEASURED)
     few, many = (median(runs[cells], "messages") for cells in (min(runs), max(runs)))
     record = runs[max(runs)][0]
     unit = record["kept_genes"] * record["rank"] * record["workers"]
@@ -155,22 +124,28 @@ def cluster_runs(results: Results, kind: str, workers: int) -> dict[int, list[Re
     }
 
 
-def faults(results: Results, kind: str) -> Found | None:
+def faults(results: Results, kind: str) -> Found:
     """Proved by tests that kill processes, not by a measurement."""
     return f"{len(fault_tests())} tests, listed below", "while they pass"
 
 
 def fault_tests() -> list[str]:
     """The tests that kill processes."""
-    found = {path: FAULTS.findall((ROOT / path).read_text()) for path in FAULT_TESTS}
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    found = {path.relative_to(ROOT).as_posix(): FAULTS.findall(path.read_text()) for path in files}
     return [f"{path}::{name}" for path, names in found.items() for name in names]
 
 
-def flat_memory(results: Results, kind: str) -> Found | None:
+def fault_command() -> str:
+    """What runs them."""
+    return f"pytest {' '.join(dict.fromkeys(test.partition('::')[0] for test in fault_tests()))}"
+
+
+def flat_memory(results: Results, kind: str) -> Found:
     """Resident memory after the last pass above that after the second."""
     records = measured(results, "passes", format=kind)
     if not records:
-        return None
+        raise Missing(NOT_MEASURED)
     record = records[-1]
     first, last, before, after = resident_growth(record)
     allowed = max(GROWTH_OF_MEMORY * before, GROWTH_OF_MEMORY_BYTES)
@@ -186,12 +161,12 @@ def flat_memory(results: Results, kind: str) -> Found | None:
 GOALS = (
     Goal(
         f"1. {CELLS:,} cells x 28,000 genes from disk, rank 20, 2,000 genes, within {MINUTES:g} minutes",
-        at_target(lambda record: total(record) / 60, "minutes", MINUTES),
+        partial(at_target, value=lambda record: total(record) / 60, unit="minutes", bound=MINUTES),
         f"{COMMAND} growth",
     ),
     Goal(
         f"1. and within {GIGABYTES:g} GB of peak resident memory",
-        at_target(lambda record: record["peak"] / 1e9, "GB", GIGABYTES),
+        partial(at_target, value=lambda record: record["peak"] / 1e9, unit="GB", bound=GIGABYTES),
         f"{COMMAND} growth",
     ),
     Goal(f"2. from disk at most {SLOWER_FROM_FILE:g} times slower than from memory", from_file, f"{COMMAND} disk"),
@@ -204,7 +179,7 @@ GOALS = (
         bytes_moved,
         f"{COMMAND} dask",
     ),
-    Goal("4. the same objective when workers or the client are killed", faults, f"pytest {' '.join(FAULT_TESTS)}"),
+    Goal("4. the same objective when workers or the client are killed", faults, fault_command()),
     Goal(
         f"5. memory flat from pass 2 to pass {PASSES}, within"
         f" {100 * GROWTH_OF_MEMORY:g}% or {GROWTH_OF_MEMORY_BYTES / 1e6:g} MB",

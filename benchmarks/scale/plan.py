@@ -1,8 +1,8 @@
-"""What is measured: the sizes, and every job that runs in a process of its own."""
+"""What is measured: the sizes, and every fit that runs in a process of its own."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.scale.generate import N_GENES
@@ -17,39 +17,24 @@ LONG = {"init": "random", "tol": 0.0}
 class Plan:
     """Sizes of the data and of the fits."""
 
-    n_genes: int  # of the atlases
-    rank: int
-    budget: int  # of genes
-    growth_cells: tuple[int, ...]
-    disk_cells: int
-    passes_cells: int
-    few_cells: int  # on the cluster, where bytes are compared
-    many_cells: int
-    block_cells: int  # a block of the cluster
-    memory: str  # the limit that fits of growing size are given
-    passes: int  # whose memory is watched
-    cluster_passes: int  # that are timed
-    rounds: int  # of what is compared by its seconds, taken by turns
+    n_genes: int = N_GENES  # of the atlases
+    rank: int = 20
+    budget: int = 2000  # of genes
+    growth_cells: tuple[int, ...] = (50_000, 100_000, 200_000, 400_000, 1_300_000)
+    disk_cells: int = 200_000
+    passes_cells: int = 200_000
+    few_cells: int = 25_000  # on the cluster, where bytes are compared
+    many_cells: int = 100_000
+    block_cells: int = 2500  # a block of the cluster
+    memory: str = "3GB"  # the limit that fits of growing size are given
+    passes: int = 20  # whose memory is watched
+    cluster_passes: int = 6  # that are timed
+    rounds: int = 3  # of what is compared by its seconds, taken by turns
     quick: bool = False
 
 
-PLAN = Plan(
-    n_genes=N_GENES,
-    rank=20,
-    budget=2000,
-    growth_cells=(50_000, 100_000, 200_000, 400_000, 1_300_000),
-    disk_cells=200_000,
-    passes_cells=200_000,
-    few_cells=25_000,
-    many_cells=100_000,
-    block_cells=2500,
-    memory="3GB",
-    passes=20,
-    cluster_passes=6,
-    rounds=3,
-)
-QUICK = replace(
-    PLAN,
+PLAN = Plan()
+QUICK = Plan(
     n_genes=1500,
     rank=3,
     budget=100,
@@ -65,81 +50,63 @@ QUICK = replace(
 )
 
 
+def plan_of(quick: bool) -> Plan:
+    """The plan, or its tiny form."""
+    return QUICK if quick else PLAN
+
+
 @dataclass(frozen=True)
-class Job:
+class Fit:
     """A fit to measure."""
 
-    name: str  # the group of the job, a slash, and what sets it apart
+    group: str
     cells: int
     format: str
     where: str  # "file", "memory" or "cluster"
     memory: str | None = None
     workers: int = 0
+    round: int = 0
     iterations: int | None = None  # exactly so many; None: until it converges
     warm_cache: bool = False  # read the whole file before
 
     @property
-    def group(self) -> str:
-        return self.name.partition("/")[0]
+    def name(self) -> str:
+        """The group, a slash, and what sets it apart there."""
+        what = {
+            "disk": f"{self.format}-{self.where}-{self.round}",
+            "growth": f"{short(self.cells)}-{self.format}",
+            "dask": f"{short(self.cells)}-{self.format}-{self.workers}-{self.round}",
+            "passes": f"{short(self.cells)}-{self.format}",
+        }
+        return f"{self.group}/{what[self.group]}"
 
     @property
     def fit_options(self) -> dict[str, Any]:
-        """Options of `genesieve.tl.ssnmf` besides those that all jobs share."""
+        """Options of `genesieve.tl.ssnmf` besides those that all fits share."""
         options: dict[str, Any] = {} if self.memory is None else {"memory": self.memory}
         return options if self.iterations is None else {**options, **LONG, "max_iter": self.iterations}
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
-
-def jobs(plan: Plan, kind: str) -> list[Job]:
-    """All jobs, in the order in which they run; ``kind`` is the format of those that need only one."""
-    return [*disk_jobs(plan), *growth_jobs(plan, kind), *dask_jobs(plan, kind), passes_job(plan, kind)]
-
-
-def disk_jobs(plan: Plan) -> list[Job]:
-    """From file and from memory by turns."""
-    return [
-        Job(disk_name(kind, where, round_), plan.disk_cells, kind, where, warm_cache=True)
-        for kind in FORMATS
-        for round_ in range(plan.rounds)
+def fits(plan: Plan, kind: str) -> list[Fit]:
+    """All fits, in the order in which they run; ``kind`` is the format of those that need only one."""
+    disk = [  # from file and from memory by turns
+        Fit("disk", plan.disk_cells, each, where, round=count, warm_cache=True)
+        for each in FORMATS
+        for count in range(plan.rounds)
         for where in ("file", "memory")
     ]
-
-
-def growth_jobs(plan: Plan, kind: str) -> list[Job]:
-    """From file at every size."""
-    return [Job(growth_name(cells, kind), cells, kind, "file", memory=plan.memory) for cells in plan.growth_cells]
-
-
-def dask_jobs(plan: Plan, kind: str) -> list[Job]:
-    """One worker and two by turns, then two on fewer cells."""
-    sizes = [(plan.many_cells, workers, round_) for round_ in range(plan.rounds) for workers in (1, 2)]
-    return [
-        Job(dask_name(*size, kind), size[0], kind, "cluster", workers=size[1], iterations=plan.cluster_passes)
-        for size in [*sizes, (plan.few_cells, 2, 0)]
+    growth = [Fit("growth", cells, kind, "file", memory=plan.memory) for cells in plan.growth_cells]
+    cluster = [(plan.many_cells, workers, count) for count in range(plan.rounds) for workers in (1, 2)]
+    dask = [  # one worker and two by turns, then two on fewer cells
+        Fit("dask", cells, kind, "cluster", workers=workers, round=count, iterations=plan.cluster_passes)
+        for cells, workers, count in [*cluster, (plan.few_cells, 2, 0)]
     ]
+    return [*disk, *growth, *dask, passes_fit(plan, kind)]
 
 
-def passes_job(plan: Plan, kind: str) -> Job:
+def passes_fit(plan: Plan, kind: str) -> Fit:
     """Many passes from file."""
-    return Job(passes_name(plan.passes_cells, kind), plan.passes_cells, kind, "file", iterations=plan.passes)
-
-
-def disk_name(kind: str, where: str, round_: int) -> str:
-    return f"disk/{kind}-{where}-{round_}"
-
-
-def growth_name(cells: int, kind: str) -> str:
-    return f"growth/{short(cells)}-{kind}"
-
-
-def dask_name(cells: int, workers: int, round_: int, kind: str) -> str:
-    return f"dask/{short(cells)}-{kind}-{workers}-{round_}"
-
-
-def passes_name(cells: int, kind: str) -> str:
-    return f"passes/{short(cells)}-{kind}"
+    return Fit("passes", plan.passes_cells, kind, "file", iterations=plan.passes)
 
 
 def short(cells: int) -> str:

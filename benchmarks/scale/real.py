@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from anndata.io import read_h5ad
 from scipy import sparse
 
-from benchmarks.data import atlas, bmmc, shared
+from benchmarks.harness import atlas
+from benchmarks.harness.data import DATA, log_normalised
+from benchmarks.harness.peers import Missing
 
 # How they are grouped, and how near others must be to stand in for one.
 N_TYPES, N_NEIGHBOURS, N_COMPONENTS, N_VARIABLE = 12, 20, 30, 2000
@@ -30,10 +31,12 @@ class Real:
 @lru_cache(maxsize=1)
 def real_cells() -> Real:
     """The bone marrow cells beside the project, or simulated ones where they are missing."""
-    if bmmc.missing():
+    marrow = DATA["bmmc"]
+    try:
+        adata = marrow.read()
+    except Missing:
         return simulated_cells()
-    adata = read_h5ad(shared.FOLDER / bmmc.FILE)
-    return grouped(sparse.csr_array(adata.X), adata.var_names.to_numpy(), bmmc.FILE)
+    return grouped(sparse.csr_array(adata.X), adata.var_names.to_numpy(), marrow.file)
 
 
 def simulated_cells(n_cells: int = SIMULATED_CELLS, n_genes: int = SIMULATED_GENES) -> Real:
@@ -61,7 +64,7 @@ def _components(counts: sparse.csr_array) -> np.ndarray:
     """Leading components of the most variable genes, log-normalised."""
     from sklearn.decomposition import TruncatedSVD
 
-    X = shared.log_normalised(counts)
+    X = log_normalised(counts)
     variance = X.power(2).mean(axis=0) - X.mean(axis=0) ** 2
     X = X[:, np.sort(np.argsort(-variance, kind="stable")[:N_VARIABLE])]
     return TruncatedSVD(min(N_COMPONENTS, min(X.shape) - 1), random_state=0).fit_transform(X)

@@ -8,22 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.results import Results, why_not
+from benchmarks.harness.results import Record, Results
 
-Record = dict[str, Any]
 LEAST_SIZES = 4  # that a line goes through
 
 
 def measured(results: Results, group: str, **wanted: Any) -> list[Record]:
     """Records of a group that hold a measurement and have these values, by their number of cells."""
-    found = [
-        record
-        for job, record in results.records.items()
-        if job.startswith(f"{group}/")
-        and not why_not(record)
-        and all(record[name] == value for name, value in wanted.items())
-    ]
-    return sorted(found, key=lambda record: record["cells"])
+    return sorted(results.measured(f"{group}/", **wanted), key=lambda record: record["cells"])
 
 
 def median(records: list[Record], *fields: str) -> float:
@@ -47,6 +39,9 @@ class Line:
 
     def __call__(self, cells: float) -> float:
         return self.intercept + self.slope * cells
+
+    def __str__(self) -> str:
+        return f"the line through {len(self.cells)} sizes up to {max(self.cells):,} cells"
 
 
 def line_through(records: list[Record], value: Any, target: int) -> Line | None:

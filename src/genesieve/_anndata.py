@@ -65,9 +65,10 @@ def read_values(adata: AnnData, *, layer: str | None = None, use_raw: bool = Fal
     if not np.isfinite(stored.max(initial=0)):
         raise ValueError(f"{place} must be finite, got infinity")
     if smallest < 0:
+        raw = "" if adata.raw is None or use_raw else "; use_raw=True takes those of adata.raw"
         raise ValueError(
             f"{place} must not be negative, got a minimum of {smallest:g}; scaled or centred values cannot be used,"
-            f" pass an unscaled layer{choices('layers', adata.layers)}"
+            f" pass an unscaled layer{choices('layers', adata.layers)}{raw}"
         )
     floating = np.result_type(X.dtype, np.float32)  # whole numbers become floats that hold them exactly
     return X if X.dtype == floating else X.astype(floating)

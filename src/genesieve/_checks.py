@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
@@ -10,13 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-SHOWN_NAMES = 10  # names that an error lists before it stops
-
-
-def listing(names: Sequence[object]) -> str:
-    """Names for an error message, cut where they get many."""
-    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    return ", ".join(repr(str(name)) for name in names[:SHOWN_NAMES]) + more
+SHOWN_NAMES = 10  # that `listing` gives before it stops
+FEW = 3  # that `first_few` gives
 
 
 def choices(what: str, slots: Any) -> str:
@@ -93,3 +88,15 @@ def one_line_errors(name: str) -> Iterator[None]:
         yield
     except ValueError as error:
         raise ValueError(f"{name} cannot be used: {str(error).splitlines()[0]}") from None
+
+
+def listing(names: Sequence[object]) -> str:
+    """Names for an error message, quoted, cut where they get many."""
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(repr(str(name)) for name in names[:SHOWN_NAMES]) + more
+
+
+def first_few(names: Iterable[object]) -> str:
+    """The first names as an example, plain."""
+    shown = [str(name) for name in names]
+    return ", ".join(shown[:FEW]) + (", ..." if len(shown) > FEW else "")

@@ -1,5 +1,7 @@
 """The paper's synthetic data sets, and a small real one for trying things out."""
 
+from __future__ import annotations
+
 import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -55,6 +57,12 @@ def synthetic(*, mean: float = 1.0, random_state: RandomState = None) -> Synthet
     -------
     Synthetic
         ``X`` (60 cells x 500 genes, float64) and ``labels``.
+
+    Examples
+    --------
+    >>> X, labels = synthetic(random_state=0)
+    >>> X.shape, [int(size) for size in np.bincount(labels)]
+    ((60, 500), [20, 20, 20])
     """
     return _draw(CLASS_GENES, mean, random_state)
 
@@ -76,11 +84,17 @@ def synthetic_outliers(*, mean: float = 1.0, random_state: RandomState = None) -
     -------
     Synthetic
         ``X`` (60 cells x 500 genes, float64) and ``labels``.
+
+    Examples
+    --------
+    >>> _, labels = synthetic_outliers(random_state=0)
+    >>> int((labels == OUTLIER_LABEL).sum())
+    20
     """
     return _draw(CLASS_GENES[:OUTLIER_LABEL], mean, random_state)
 
 
-def demo() -> "AnnData":
+def demo() -> AnnData:
     """Load 700 blood cells with known types, bundled with scanpy: nothing is downloaded.
 
     These are scanpy's ``pbmc68k_reduced`` cells. scanpy keeps scaled values, negative in part, in ``X``; here ``X``
@@ -90,6 +104,12 @@ def demo() -> "AnnData":
     -------
     AnnData
         700 cells x 765 genes, CSR float32, the cell types in ``obs["cell_type"]``.
+
+    Examples
+    --------
+    >>> adata = demo()
+    >>> adata.shape, adata.obs["cell_type"].nunique()
+    ((700, 765), 10)
     """
     import scanpy as sc
 

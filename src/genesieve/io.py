@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from genesieve._checks import first_few
+
 if TYPE_CHECKING:
     from anndata import AnnData
 
-__all__ = ["FileError", "RequestError", "open_in_file", "read"]
+__all__ = ["FileError", "RequestError", "can_stay_in_file", "open_in_file", "read", "size_in_memory"]
 
 FORMATS = ".h5ad, .zarr, 10x .h5, a folder with matrix.mtx, .csv, .tsv or .txt (also .gz), .loom"
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
-SHOWN_NAMES = 3  # names of rows and columns that a hint shows
 
 
 class RequestError(ValueError):
@@ -34,7 +35,7 @@ class FileError(ValueError):
 
 
 def read(path: str | PathLike[str], *, cells_in: str | None = None) -> AnnData:
-    """Read cells x genes from h5ad, zarr, 10x h5, a 10x mtx folder, csv, tsv or loom, told apart by name and content.
+    r"""Read cells x genes from h5ad, zarr, 10x h5, a 10x mtx folder, csv, tsv or loom, told apart by name and content.
 
     Parameters
     ----------
@@ -56,6 +57,16 @@ def read(path: str | PathLike[str], *, cells_in: str | None = None) -> AnnData:
         If there is nothing at ``path``, or not what its name says: unreadable, cut short, another format.
     RequestError
         If a table comes without ``cells_in``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     table = Path(folder, "counts.csv")
+    ...     _ = table.write_text("cell,CD3D,MS4A1\nc1,5,0\nc2,0,7\n")
+    ...     read(table, cells_in="rows").shape
+    (2, 2)
     """
     if cells_in not in ("rows", "columns", None):
         raise RequestError(f"cells_in must be 'rows' or 'columns', got {cells_in!r}")
@@ -140,6 +151,15 @@ def open_in_file(path: str | PathLike[str], *, use_raw: bool = False) -> AnnData
     ------
     FileNotFoundError, FileError, RequestError
         As `read` does; also for formats that cannot be read in blocks of cells.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import genesieve as gs
+    >>> with TemporaryDirectory() as folder:
+    ...     gs.datasets.demo().write_h5ad(f"{folder}/demo.h5ad")
+    ...     open_in_file(f"{folder}/demo.h5ad").shape
+    (700, 765)
     """
     path = _there(path)
     if not can_stay_in_file(path):
@@ -273,7 +293,7 @@ def _only_file(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
     found = sorted(file for name in names for file in folder.glob(f"*{name}") if file.name.startswith(prefix))
     if len(found) == 1:
         return found[0]
-    came = " and ".join(file.name for file in found) if found else _listing(file.name for file in folder.iterdir())
+    came = " and ".join(file.name for file in found) if found else first_few(file.name for file in folder.iterdir())
     raise FileError(f"{folder} must hold exactly one {' or '.join(names[::2])} (or .gz), got {came or 'no files'}")
 
 
@@ -297,8 +317,8 @@ def _read_table(path: Path, cells_in: str | None) -> AnnData:
         raise FileError(f"{path} must be a table of numbers with names in its first row and column, got {came}")
     if cells_in is None:
         raise RequestError(
-            f"{path} must come with cells_in, rows or columns: it has {len(table)} rows ({_listing(table.index)})"
-            f" and {table.shape[1]} columns ({_listing(table.columns)})"
+            f"{path} must come with cells_in, rows or columns: it has {len(table)} rows ({first_few(table.index)})"
+            f" and {table.shape[1]} columns ({first_few(table.columns)})"
         )
     table = table if cells_in == "rows" else table.T
     X = sparse.csr_matrix(table.to_numpy(dtype=np.float64))
@@ -310,8 +330,3 @@ def _unique(adata: AnnData) -> AnnData:
     adata.var_names_make_unique()
     adata.obs_names_make_unique()
     return adata
-
-
-def _listing(names: Any) -> str:
-    shown = [str(name) for name in names]
-    return ", ".join(shown[:SHOWN_NAMES]) + (", ..." if len(shown) > SHOWN_NAMES else "")

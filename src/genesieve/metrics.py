@@ -3,6 +3,9 @@
 All scores are read off one contingency table of classes against clusters, and do not depend on how either is named.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -12,9 +15,14 @@ from sklearn.metrics import mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.preprocessing import normalize
 
+from genesieve._checks import check_choice
+
 __all__ = ["entropy", "nmi", "orthogonality", "purity"]
 
-_MEANS = {"geometric": lambda a, b: np.sqrt(a * b), "arithmetic": lambda a, b: (a + b) / 2}
+MEANS: dict[str, Callable[[Any, Any], Any]] = {
+    "geometric": lambda a, b: np.sqrt(a * b),
+    "arithmetic": lambda a, b: (a + b) / 2,
+}
 
 
 def nmi(
@@ -35,14 +43,20 @@ def nmi(
     float
         Between 0 (independent) and 1 (the same partition). With a single class and a single cluster the partitions
         are the same: 1. With only one of the two single there is nothing to share: 0.
+
+    Examples
+    --------
+    >>> nmi(["T", "T", "B", "B"], [1, 1, 0, 0])
+    1.0
+    >>> round(nmi(["T", "T", "B", "B"], [1, 1, 1, 0]), 3)
+    0.346
     """
-    if average not in _MEANS:
-        raise ValueError(f"average must be 'geometric' or 'arithmetic', got {average!r}")
+    check_choice("average", average, tuple(MEANS))
     table = _contingency(labels_true, labels_pred)
     if min(table.shape) == 1:
         return float(max(table.shape) == 1)
     shared = mutual_info_score(None, None, contingency=table)
-    scale = _MEANS[average](scipy.stats.entropy(table.sum(axis=1)), scipy.stats.entropy(table.sum(axis=0)))
+    scale = MEANS[average](scipy.stats.entropy(table.sum(axis=1)), scipy.stats.entropy(table.sum(axis=0)))
     return float(np.clip(shared / scale, 0.0, 1.0))  # rounding may step outside by an ulp
 
 
@@ -59,6 +73,11 @@ def purity(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     float
         Above 0, at most 1. Every clustering of a single class is pure: 1. A single cluster scores the share of the
         commonest class.
+
+    Examples
+    --------
+    >>> purity(["T", "T", "B", "B"], [1, 1, 1, 0])
+    0.75
     """
     table = _contingency(labels_true, labels_pred)
     return float(table.max(axis=0).sum() / table.sum())
@@ -85,9 +104,15 @@ def entropy(
         0 is pure. At most 1 given clusters; given classes it can exceed 1 when there are more clusters than classes.
         A single class makes the unit log2(1) = 0: the score is then 0 if nothing is mixed (always so given clusters)
         and infinite if that class is split (given classes).
+
+    Examples
+    --------
+    >>> entropy(["T", "T", "B", "B"], [0, 0, 1, 1])
+    0.0
+    >>> entropy(["T", "T", "B", "B"], [0, 0, 0, 0])
+    1.0
     """
-    if given not in ("clusters", "classes"):
-        raise ValueError(f"given must be 'clusters' or 'classes', got {given!r}")
+    check_choice("given", given, ("clusters", "classes"))
     table = _contingency(labels_true, labels_pred)
     unit = np.log2(len(table))
     groups = table if given == "clusters" else table.T  # each column is one group of cells
@@ -110,6 +135,11 @@ def orthogonality(H: ArrayLike) -> float:
     float
         0 is orthogonal. A column of zeros cannot be scaled to unit norm and stays as it is: it counts as a deviation
         of 1 on the diagonal, so a dead program worsens the score and never hides in it.
+
+    Examples
+    --------
+    >>> orthogonality([[1.0, 0.0], [0.0, 5.0]])
+    0.0
     """
     factor = np.asarray(H, dtype=np.float64)
     if factor.ndim != 2 or 0 in factor.shape:

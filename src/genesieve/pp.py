@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ from scipy import sparse
 from genesieve._anndata import LOG_BASES, kind_of_values, own, read_values
 from genesieve._checks import check_choice, check_integer, check_number
 from genesieve._slots.keys import KEPT, PREPARE
+from genesieve._slots.read import check_anndata, read_preparation
+from genesieve._slots.write import write_preparation
 from genesieve.core.cells.blocks import Blocks, Survey
 from genesieve.core.cells.streamed import Streamed, as_source
 from genesieve.core.cells.transform import Transform
@@ -20,7 +23,7 @@ from genesieve.core.cells.transform import Transform
 if TYPE_CHECKING:
     from anndata import AnnData
 
-__all__ = ["prepare"]
+__all__ = ["prepare", "prepare_like"]
 
 logger = logging.getLogger(__name__)
 
@@ -43,9 +46,16 @@ class Recipe:
     """What is done to the values, step by step."""
 
     values: str
+    looked: bool  # at the values, for their kind
     min_cells: float
     target_sum: float | None  # None: depth is left as it is
     log_base: float | None  # None: values are logged already
+    preset: str = "none"
+
+    @property
+    def values_from(self) -> str:
+        """Who said what the values are."""
+        return "their looks" if self.looked else "the caller"
 
     @property
     def log(self) -> str:
@@ -110,21 +120,83 @@ def prepare(
     >>> adata.uns["genesieve_prepare"]["values"]
     'log'
     """
-    check_choice("values", values, ["auto", *VALUES])
-    check_choice("preset", preset, ["paper", None])
-    _check_numbers(min_cells, target_sum, preset)
+    check_choices(values, min_cells, target_sum, preset)
     adata = own(adata, copy=copy)
     X = read_values(adata, layer=layer, as_stored=True)
     survey = Blocks(as_source(X)).survey()
     recipe = _recipe(X, survey, values, min_cells, target_sum, preset)
-    kept = _kept_genes(survey.seen, X.shape[0], recipe.min_cells)
+    _follow(recipe, adata, X, _kept_genes(survey.seen, X.shape[0], recipe.min_cells), layer, raw_layer)
+    return adata if copy else None
+
+
+def prepare_like(
+    adata: AnnData,
+    fitted: AnnData,
+    *,
+    values: str = "auto",
+    layer: str | None = None,
+    raw_layer: str | None = "raw",
+    copy: bool = False,
+) -> AnnData | None:
+    """Prepare new cells exactly as those of a fit were, for `genesieve.tl.project`.
+
+    Depth and logarithm are those that `prepare` found for the fit. All genes stay, as the fit has chosen already; genes
+    that the new cells lack are for `genesieve.tl.project` to deal with. Values that are logged already are used as they
+    are, with a warning where those of the fit were not. Values outside memory are left as they are, as by `prepare`.
+
+    Parameters
+    ----------
+    adata
+        New cells.
+    fitted
+        The AnnData of the fit, prepared by `prepare`, or a model that `genesieve.workflow.load_model` read.
+    values
+        What the new values are, as in `prepare`; ``"auto"`` looks.
+    layer, raw_layer, copy
+        As in `prepare`.
+
+    Returns
+    -------
+    AnnData or None
+        The copy with ``copy=True``.
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> old, new = (gs.datasets.demo()[cells].copy() for cells in (slice(600), slice(600, 700)))
+    >>> gs.pp.prepare(old)
+    >>> gs.tl.ssnmf(old, 6, 200)
+    >>> gs.pp.prepare_like(new, old)
+    >>> gs.tl.project(new, old)
+    """
+    check_choice("values", values, ["auto", *VALUES])
+    check_anndata(fitted, "fitted")
+    done = read_preparation(fitted)
+    if not done:
+        raise ValueError(f"fitted must have been prepared by gs.pp.prepare, got no {PREPARE!r} in its uns")
+    adata = own(adata, copy=copy)
+    X = read_values(adata, layer=layer, as_stored=True)
+    kind, looked, fitted_kind = kind_of_values(X) if values == "auto" else values, values == "auto", str(done["values"])
+    if kind not in (fitted_kind, "log"):
+        raise ValueError(f"adata must hold {fitted_kind} values as those of the fit were, got {kind} ones")
+    depth, base = float(done["target_sum"]) or None, LOG_BASES[str(done["log"])]
+    if kind != fitted_kind:
+        message = f"the model was fitted to {fitted_kind}, these values are logged already and used as they are"
+        warnings.warn(message, UserWarning, stacklevel=2)
+        depth = base = None
+    recipe = Recipe(kind, looked, 0, depth, base, str(done["preset"]))
+    _follow(recipe, adata, X, np.ones(adata.n_vars, dtype=bool), layer, raw_layer)
+    return adata if copy else None
+
+
+def _follow(recipe: Recipe, adata: AnnData, X: Any, kept: np.ndarray, layer: str | None, raw_layer: str | None) -> None:
+    """Do to the values what the recipe says, or note it for when they are read."""
     if isinstance(X, Streamed):
         adata.var[KEPT] = kept
         where, how = ("X" if layer is None else f"layers[{layer!r}]"), {"on_the_fly": True, "layer": layer or ""}
     else:
         where, how = _apply(adata, X, recipe, kept, layer, raw_layer), {"on_the_fly": False}
-    _record(adata, recipe, kept, values == "auto", where, preset, how)
-    return adata if copy else None
+    _record(adata, recipe, kept, where, how)
 
 
 def _apply(adata: AnnData, X: Any, recipe: Recipe, kept: np.ndarray, layer: str | None, raw_layer: str | None) -> str:
@@ -157,7 +229,10 @@ def _on_genes(X: Any, kept: np.ndarray) -> Any:
     return X[:, kept] if sparse.issparse(X) and X.format != "csr" else Transform(genes=np.flatnonzero(kept))(X)
 
 
-def _check_numbers(min_cells: float | None, target_sum: float | None, preset: str | None) -> None:
+def check_choices(values: str, min_cells: float | None, target_sum: float | None, preset: str | None) -> None:
+    """Raise unless the choices of `prepare` are possible and go together."""
+    check_choice("values", values, ["auto", *VALUES])
+    check_choice("preset", preset, ["paper", None])
     if preset is not None and (min_cells is not None or target_sum is not None):
         raise ValueError(f"min_cells and target_sum must be None with preset={preset!r}")
     if isinstance(min_cells, Integral):
@@ -175,7 +250,7 @@ def _check_numbers(min_cells: float | None, target_sum: float | None, preset: st
 def _recipe(
     X: Any, survey: Survey, values: str, min_cells: float | None, target_sum: float | None, preset: str | None
 ) -> Recipe:
-    values = kind_of_values(X) if values == "auto" else values
+    looked, values = values == "auto", kind_of_values(X) if values == "auto" else values
     paper = preset == "paper"
     if min_cells is None:
         full_length = values != "log" and survey.seen.sum() >= FULL_LENGTH_DENSITY * X.shape[0] * X.shape[1]
@@ -185,7 +260,7 @@ def _recipe(
     if values == "counts" and not paper:
         target_sum = _median_total(survey.totals) if target_sum is None else float(target_sum)
     base = None if values == "log" else 2.0 if paper else float(np.e)
-    return Recipe(values, min_cells, target_sum, base)
+    return Recipe(values, looked, min_cells, target_sum, base, preset or "none")
 
 
 def _median_total(totals: np.ndarray) -> float:
@@ -225,22 +300,14 @@ def _transform(X: Any, recipe: Recipe, kept: np.ndarray) -> Any:
     return transform(X.tocsr()).asformat(X.format) if sparse.issparse(X) else transform(X)
 
 
-def _record(
-    adata: AnnData,
-    recipe: Recipe,
-    kept: np.ndarray,
-    looked: bool,
-    where: str,
-    preset: str | None,
-    how: dict[str, Any],
-) -> None:
+def _record(adata: AnnData, recipe: Recipe, kept: np.ndarray, where: str, how: dict[str, Any]) -> None:
     """Say what was done, or what is to be done as values are read, in ``uns`` and in the log."""
     if recipe.log_base is not None and not how["on_the_fly"]:
         adata.uns["log1p"] = {"base": recipe.log_base}  # where scanpy looks for it
-    adata.uns[PREPARE] = {
+    done = {
         "values": recipe.values,
-        "values_from": "their looks" if looked else "the caller",
-        "preset": preset or "none",
+        "values_from": recipe.values_from,
+        "preset": recipe.preset,
         "min_cells": recipe.min_cells,
         "n_genes_given": len(kept),
         "n_genes_kept": int(kept.sum()),
@@ -249,10 +316,11 @@ def _record(
         "raw_values": where,
         **how,
     }
+    write_preparation(adata, done)
     logger.info(
         "values are %s (by %s); kept %d of %d genes (min_cells=%s); %s; logarithm: %s; raw values in %s",
         recipe.values,
-        "their looks" if looked else "the caller",
+        recipe.values_from,
         kept.sum(),
         len(kept),
         recipe.min_cells,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,14 @@ from scipy import sparse
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # the suite is run from a checkout, it is not installed
 
-from benchmarks.quality import data, genes, goals, job, peers, report  # noqa: E402
-from benchmarks.quality.__main__ import run  # noqa: E402
-from benchmarks.quality.peers import cnmf, leiden_pca  # noqa: E402
-from benchmarks.quality.results import Results, path_of  # noqa: E402
+from benchmarks.harness.job import main, measured  # noqa: E402
+from benchmarks.harness.peers import Missing  # noqa: E402
+from benchmarks.harness.report import filled  # noqa: E402
+from benchmarks.harness.results import path_of  # noqa: E402
+from benchmarks.quality import cells, data, genes, goals, job, report  # noqa: E402
+from benchmarks.quality.__main__ import SUITE, seeds_of  # noqa: E402
+from benchmarks.quality.peers import PEERS, cnmf, leiden  # noqa: E402
+from benchmarks.quality.results import Results  # noqa: E402
 from benchmarks.quality.score import score, stability  # noqa: E402
 
 CLASSES = np.repeat(["a", "b", "c"], [5, 10, 20])
@@ -23,7 +28,11 @@ SLOW_PEERS = {"cnmf"}  # twenty factorisations in another interpreter
 
 @pytest.fixture(scope="module")
 def labelled():
-    return data.synthetic()
+    return cells.synthetic()
+
+
+def results_of(records) -> Results:
+    return Results({f"{each['data']}/{each['method']}/{each['seed']}": each for each in records})
 
 
 def record(data_name: str, method: str, seed: int, **fields):
@@ -67,17 +76,18 @@ def test_stability_is_one_for_the_same_partition_and_unknown_for_one_run():
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW_PEERS else name for name in peers.NAMES]
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW_PEERS else name for name in PEERS]
 )
 @pytest.mark.filterwarnings("ignore")
 def test_every_method_finds_clear_classes(name, labelled):
-    peer = peers.get(name)
-    if peer.missing():
-        pytest.skip(peer.missing())
-    labels = peer.cluster(labelled.cells, labelled.n_classes, 0)
+    peer = PEERS[name]
+    try:
+        assert peer.versions()
+    except Missing as reason:
+        pytest.skip(str(reason))
+    labels = peer.run(labelled.cells, labelled.n_classes, 0)
     assert labels.shape == labelled.classes.shape
     assert score(labelled.classes, labels).nmi > 0.95
-    assert peer.versions()
 
 
 def test_methods_are_never_shown_the_classes(labelled):
@@ -88,12 +98,13 @@ def test_methods_are_never_shown_the_classes(labelled):
 def test_a_method_that_is_not_installed_is_skipped_with_its_reason(tmp_path, monkeypatch):
     monkeypatch.setenv(cnmf.PYTHON, str(tmp_path / "none"))
     cnmf._version.cache_clear()
-    monkeypatch.setattr(data.DataSet, "missing", lambda self: None)
-    monkeypatch.setattr(data.DataSet, "load", lambda self: pytest.fail("loaded for nothing"))
-    job.main(["pollen", "cnmf", "--seeds", "0", "--records", str(tmp_path)])
-    written = json.loads(path_of(tmp_path, "pollen", "cnmf", 0).read_text())
+    monkeypatch.setattr(job, "load", lambda name: pytest.fail("loaded for nothing"))
+    jobs = json.dumps([vars(each) for each in seeds_of("pollen", "cnmf", 1)])
+    with pytest.raises(SystemExit, match="False"):
+        main(["quality", jobs, "--records", str(tmp_path)])
+    written = json.loads(path_of(tmp_path, "pollen/cnmf/0").read_text())
     assert written["skipped"].startswith("cnmf is not installed")
-    assert "cnmf is not installed" in Results([written]).why_not("cnmf")
+    assert "cnmf is not installed" in results_of([written]).why_not("cnmf")
     cnmf._version.cache_clear()
 
 
@@ -101,18 +112,21 @@ def test_a_failure_is_recorded(labelled, monkeypatch, capsys):
     def fails(*arguments):
         raise ValueError("no clusters today")
 
-    monkeypatch.setattr(peers.get("kmeans"), "cluster", fails)
-    assert job.attempt(labelled, "kmeans", 0) == {"failed": "ValueError: no clusters today"}
+    monkeypatch.setattr(job, "load", lambda name: labelled)
+    monkeypatch.setitem(job.METHODS, "kmeans", replace(PEERS["kmeans"], run=fails))
+    found = measured(seeds_of("yan", "kmeans", 1)[0], job.take)
+    assert found["failed"] == "ValueError: no clusters today"
+    assert "nmi" not in found
 
 
 @pytest.mark.parametrize("target", [1, 3, 8])
 def test_the_resolution_is_found_by_bisection(target):
-    labels = leiden_pca.at_number(lambda resolution: np.arange(100) % max(1, int(4 * resolution)), target)
+    labels = leiden.at_number(lambda resolution: np.arange(100) % max(1, int(4 * resolution)), target)
     assert len(np.unique(labels)) == target
 
 
 def test_a_number_out_of_reach_gives_the_nearest():
-    labels = leiden_pca.at_number(lambda resolution: np.arange(100) % (5 if resolution < 1 else 9), 4)
+    labels = leiden.at_number(lambda resolution: np.arange(100) % (5 if resolution < 1 else 9), 4)
     assert len(np.unique(labels)) == 5
 
 
@@ -128,8 +142,8 @@ def test_prepared_cells_hold_the_values_before_the_logarithm(labelled):
 def test_logged_values_are_unlogged():
     anndata = pytest.importorskip("anndata")
     X = sparse.csr_matrix(np.log1p(np.random.default_rng(0).random((40, 10)).astype(np.float32) * 9))
-    cells = data.prepared(anndata.AnnData(X), np.arange(40) % 2).cells
-    np.testing.assert_allclose(cells.linear.toarray(), np.expm1(cells.dense()), rtol=1e-5)
+    prepared = cells.prepared(anndata.AnnData(X), np.arange(40) % 2).cells
+    np.testing.assert_allclose(prepared.linear.toarray(), np.expm1(prepared.dense()), rtol=1e-5)
 
 
 def test_no_set_confirms_before_it_is_declared_what_was_chosen_on(monkeypatch):
@@ -153,7 +167,7 @@ def test_marker_genes_keep_more_than_idle_ones(labelled):
 @pytest.mark.parametrize("name", [name for name in genes.SELECTORS if name != "genes_all"])
 @pytest.mark.filterwarnings("ignore")
 def test_selectors_pick_as_many_genes_as_asked(name, labelled):
-    picked = genes.SELECTORS[name].prepare(labelled.cells, labelled.n_classes, 0)(20)
+    picked = genes.SELECTORS[name].run(labelled.cells, labelled.n_classes, 0)(20)
     assert len(np.unique(picked)) == 20
 
 
@@ -169,21 +183,22 @@ def test_runs_resume(tmp_path, monkeypatch):
     started = []
 
     def job_of(command, **options):
-        seeds = [int(word) for word in command[command.index("--seeds") + 1 : command.index("--records")]]
+        seeds = [each["parameters"]["seed"] for each in json.loads(command[4])]
         started.append(seeds)
         for seed in seeds[:1]:  # the others end without a record
-            path_of(tmp_path, "yan", "kmeans", seed).write_text(json.dumps(record("yan", "kmeans", seed)))
+            path_of(tmp_path, f"yan/kmeans/{seed}").write_text(json.dumps(record("yan", "kmeans", seed)))
 
     monkeypatch.setattr("subprocess.run", job_of)
-    assert "ended without a record" in run("yan", "kmeans", tmp_path, seeds=range(2), fresh=False)
-    assert run("yan", "kmeans", tmp_path, seeds=range(2), fresh=False).startswith("1 seeds")
-    assert run("yan", "kmeans", tmp_path, seeds=range(2), fresh=False) == "measured before"
-    run("yan", "kmeans", tmp_path, seeds=range(2), fresh=True)
+    batch = seeds_of("yan", "kmeans", 2)
+    assert "ended without a record" in SUITE.run(batch, tmp_path, fresh=False)
+    assert SUITE.run(batch, tmp_path, fresh=False).startswith("1 runs")
+    assert SUITE.run(batch, tmp_path, fresh=False) == "measured before"
+    SUITE.run(batch, tmp_path, fresh=True)
     assert started == [[0, 1], [1], [0, 1]]
 
 
 def test_a_mean_needs_every_set():
-    results = Results([record(name, "kmeans", 0) for name in data.GOAL_SETS[1:]])
+    results = results_of([record(name, "kmeans", 0) for name in data.GOAL_SETS[1:]])
     assert results.over_sets(data.GOAL_SETS, "kmeans") is None
     assert results.over_sets(data.GOAL_SETS[1:], "kmeans") == 0.5
 
@@ -192,13 +207,13 @@ def test_goals_are_judged_from_the_records():
     def everywhere(method, nmi):
         return [record(name, method, seed, nmi=nmi + 0.01 * seed) for name in data.GOAL_SETS for seed in (0, 1)]
 
-    results = Results(
+    results = results_of(
         everywhere("genesieve", 0.82)
         + everywhere("genesieve_graph", 0.80)
         + everywhere("leiden_pca", 0.81)
         + everywhere("genesieve_single", 0.8)
     )
-    verdicts = {row.goal: row.verdict for row in goals.rows(results)}
+    verdicts = {row.goal: row.verdict for row in (goal.row(results) for goal in goals.GOALS)}
     assert verdicts["mean NMI, argmax labels, at least 0.80"] == "met"
     assert verdicts["mean NMI, graph labels, at least 0.84"] == "missed by 0.035"
     assert verdicts["argmax labels above every peer in the mean"] == "met"
@@ -212,8 +227,8 @@ def test_the_page_is_written_from_the_records(tmp_path):
     counts = [{"k": 100, "n_genes": 100, "nmi": 0.4, "balanced_accuracy": 0.6}]
     judged = [{"data": "yan", "method": "genes_variable", "seed": 0, "load": 0.0, "counts": counts}]
     skipped = [{"data": "yan", "method": "cnmf", "seed": 0, "load": 0.0, "skipped": "cnmf is not installed"}]
-    report.write(Results(runs + judged + skipped), tmp_path / "quality.md", tmp_path / "img")
-    page = (tmp_path / "quality.md").read_text()
+    texts = report.fill(results_of(runs + judged + skipped), tmp_path / "img")
+    page = filled((ROOT / "docs" / "quality.md").read_text(), texts)
     assert "| k-means | 0.500 |" in page
     assert "3.0 of 4" in page
     assert "* cNMF: yan: cnmf is not installed" in page

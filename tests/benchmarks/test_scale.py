@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import anndata
@@ -18,13 +18,16 @@ from material import shared_file
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # the suite is run from a checkout, it is not installed
 
-from benchmarks.places import Places  # noqa: E402
-from benchmarks.results import Results  # noqa: E402
-from benchmarks.scale import __main__ as suite  # noqa: E402
-from benchmarks.scale import atlases, draw, generate, goals, job, plots, store, system  # noqa: E402
+from benchmarks.harness import job, meter  # noqa: E402
+from benchmarks.harness.goals import Row  # noqa: E402
+from benchmarks.harness.peers import Missing  # noqa: E402
+from benchmarks.harness.results import Results  # noqa: E402
+from benchmarks.scale import atlases, draw, generate, goals, plots, store  # noqa: E402
+from benchmarks.scale.__main__ import SUITE, scale_job  # noqa: E402
 from benchmarks.scale.fits import Course  # noqa: E402
 from benchmarks.scale.generate import write_atlas  # noqa: E402
-from benchmarks.scale.plan import PLAN, QUICK, Job, jobs, passes_job  # noqa: E402
+from benchmarks.scale.job import take  # noqa: E402
+from benchmarks.scale.plan import PLAN, QUICK, Fit, fits, passes_fit  # noqa: E402
 from benchmarks.scale.real import N_NEIGHBOURS, Real, real_cells, simulated_cells  # noqa: E402
 from benchmarks.scale.results import line_through, measured, median  # noqa: E402
 
@@ -219,14 +222,14 @@ def test_cells_look_like_the_real_ones(tmp_path):
 # ------------------------------------------------------------------------------------------------ records and goals
 
 
-def fit_record(job: Job, **fields):
-    """What a fit of a job may have left, whose seconds are the thousands of its cells."""
+def fit_record(fit: Fit, **fields):
+    """What a fit may have left, whose seconds are the thousands of its cells."""
     steps = [{"passes": n, "seconds": float(n), "resident": 10**9, "peak": 10**9} for n in range(1, PLAN.passes + 1)]
-    base = {"quick": False, "threads": 2, "load": [0.0], "versions": {}, "rank": PLAN.rank, "fetched": 0}
+    base = {"quick": False, "threads": 2, "load": 0.0, "versions": {}, "rank": PLAN.rank, "fetched": 0}
     base |= {
         "open": 0.0,
         "prepare": 0.0,
-        "fit": job.cells / 1000,
+        "fit": fit.cells / 1000,
         "fit_cpu": 1.0,
         "start": 1.0,
         "pass": 2.0,
@@ -234,12 +237,12 @@ def fit_record(job: Job, **fields):
         "peak": 2e9,
     }
     base |= {"objective": 5.0, "genes": ["a", "b"], "steps": steps, "blocks": 4, "kept_genes": 100}
-    return {**job.as_dict(), "job": job.name, **base, "messages": 1e6, "parcels": 1e5, **fields}
+    return {**asdict(fit), "job": fit.name, **base, "messages": 1e6, "parcels": 1e5, **fields}
 
 
 def results_of(*changes, without: str = "nothing") -> Results:
     """Records of all jobs; each change says to which of them it is made, and what to."""
-    records = {job.name: fit_record(job) for job in jobs(PLAN, "h5ad") if without not in job.name}
+    records = {fit.name: fit_record(fit) for fit in fits(PLAN, "h5ad") if without not in fit.name}
     for start, fields in changes:
         for name in records:
             if name.startswith(start):
@@ -247,8 +250,12 @@ def results_of(*changes, without: str = "nothing") -> Results:
     return Results(records)
 
 
+def rows(results: Results) -> list[Row]:
+    return [goal.row(results, "h5ad") for goal in goals.GOALS]
+
+
 def verdicts(results: Results) -> list[str]:
-    return [row.verdict for row in goals.rows(results, "h5ad")]
+    return [row.verdict for row in rows(results)]
 
 
 TIME, MEMORY, SLOWER, SAME, WORKERS, BYTES, FAULTS, FLAT = range(8)
@@ -284,8 +291,7 @@ def test_memory_of_too_few_passes_is_no_verdict():
 
 
 def test_goals_without_measurements_say_so():
-    row = goals.rows(Results({}), "h5ad")
-    assert {row.measured for number, row in enumerate(row) if number != FAULTS} == {"not measured"}
+    assert {row.measured for number, row in enumerate(rows(Results({}))) if number != FAULTS} == {"not measured"}
 
 
 def test_a_failed_job_is_no_measurement():
@@ -294,7 +300,7 @@ def test_a_failed_job_is_no_measurement():
 
 def test_a_size_that_was_not_run_is_predicted_by_the_line_through_smaller_ones():
     results = results_of(without="1300k")
-    assert goals.rows(results, "h5ad")[TIME].measured.startswith("21.7 minutes by the line through 4 sizes")
+    assert rows(results)[TIME].measured.startswith("21.7 minutes by the line through 4 sizes")
     assert verdicts(results)[TIME].startswith("by the line: missed")
 
 
@@ -338,30 +344,35 @@ def test_pictures_are_drawn_of_what_there_is(tmp_path):
 
 def test_peak_memory_is_that_of_the_process_alone():
     ballast = np.ones(2**26)  # 512 MiB
-    code = "from benchmarks.scale import system; print(system.peak())"
+    code = "from benchmarks.harness import meter; print(meter.peak())"
     child = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert int(child.stdout) < ballast.nbytes / 2 < system.peak()
+    assert int(child.stdout) < ballast.nbytes / 2 < meter.peak()
 
 
 def test_an_atlas_is_made_once_and_not_where_there_is_no_room(tmp_path, real, monkeypatch):
     monkeypatch.setattr(generate, "real_cells", lambda: real)
-    path, reason = atlases.get(tmp_path, 100, 60, "h5ad")
-    assert (path.name, reason) == ("atlas-0.1k-60-genes.h5ad", None)
+    path = atlases.path_of(tmp_path, 100, 60, "h5ad")
+    assert path.name == "atlas-0.1k-60-genes.h5ad"
+    atlases.make(path, 100, 60)
     written = path.stat().st_mtime_ns
-    assert atlases.get(tmp_path, 100, 60, "h5ad")[0].stat().st_mtime_ns == written
-    path, reason = atlases.get(tmp_path, 10**12, 28_000, "zarr")
+    atlases.make(path, 100, 60)
+    assert path.stat().st_mtime_ns == written
+    path = atlases.path_of(tmp_path, 10**12, 28_000, "zarr")
     assert path.name == "atlas-1e+09k.zarr"
-    assert "GB on disk" in reason
+    with pytest.raises(Missing, match="GB on disk"):
+        atlases.make(path, 10**12, 28_000)
     assert not path.exists()
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_file_of_another_size_is_refused(tmp_path, real):
+def test_a_file_of_another_size_is_refused(tmp_path, real, monkeypatch):
     path = tmp_path / "atlas.h5ad"
     write_atlas(path, 2100, 60, density=DENSITY, real=real)
     plan = replace(QUICK, n_genes=60, rank=2, budget=20)
+    monkeypatch.setattr("benchmarks.scale.plan.QUICK", plan)
+    fit = replace(passes_fit(plan, "h5ad"), iterations=2)
     with pytest.raises(ValueError, match=r"must hold 2500 cells x 60 genes, got \[2100, 60\]"):
-        job.run(replace(passes_job(plan, "h5ad"), iterations=2), plan, path)
+        take(plan.rank, True, str(path), **asdict(fit))
 
 
 @pytest.mark.slow
@@ -371,25 +382,28 @@ def test_the_suite_runs_end_to_end(tmp_path, real, monkeypatch):
     pytest.importorskip("distributed")
     pytest.importorskip("zarr", minversion="3")
     monkeypatch.setattr(generate, "real_cells", lambda: real)
-    in_process, started = suite.start, []
+    in_process, started = subprocess.run, []
 
-    def start(command: list[str]) -> None:
+    def start(command: list[str], **options) -> None:
+        if "benchmarks.harness.job" not in command:  # processes that a job starts
+            in_process(command, **options)
+            return
         started.append(command)
         if len(started) == 1:
-            in_process(command)
+            in_process(command, **options)
             return
         with suppress(SystemExit):
             job.main(command[3:])
 
-    monkeypatch.setattr(suite, "start", start)
-    suite.main(["--quick", "--output", str(tmp_path)])
+    monkeypatch.setattr("subprocess.run", start)
+    SUITE.main(["--quick", "--output", str(tmp_path)])
     page = (tmp_path / "scale.md").read_text()
     assert all(goal.goal in page for goal in goals.GOALS)
     assert "not measured |" not in page
     records = [json.loads(path.read_text()) for path in (tmp_path / "results").glob("*.json")]
-    assert len(records) == len(started) == len(jobs(QUICK, "h5ad"))
+    assert len(records) == len(started) == len(fits(QUICK, "h5ad"))
     assert not [record for record in records if "failed" in record]
     assert {path.name for path in (tmp_path / "img").iterdir()} == {plots.GROWTH, plots.PASSES}
     assert verdicts(Results.read(tmp_path / "results"))[SAME] == "met"
-    first = jobs(QUICK, "h5ad")[0]
-    assert suite.run(first, QUICK, Places.under(tmp_path), tmp_path, fresh=False) == "measured before"
+    first = scale_job(fits(QUICK, "h5ad")[0], QUICK, tmp_path)
+    assert SUITE.run([first], tmp_path / "results", fresh=False) == "measured before"

@@ -21,6 +21,8 @@ from scipy import sparse
 
 import genesieve as gs
 from genesieve.cli import main
+from genesieve.cli._screen import in_flags
+from readme import assert_same_demo, shown
 
 N_CELLS, N_GENES, RANK, BUDGET = 60, 40, 3, 20
 N_SETS = 5  # a type has one gene in so many, the others are idle
@@ -34,7 +36,7 @@ def command(*arguments: object) -> list[str]:
 
 def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(*arguments), capture_output=True, text=True, timeout=300, check=False, cwd=cwd, encoding="utf-8"
+        command(*arguments), capture_output=True, text=True, timeout=600, check=False, cwd=cwd, encoding="utf-8"
     )
 
 
@@ -141,6 +143,7 @@ def test_demo_is_a_whole_run(tmp_path):
     assert "8 programs on 200 of 765 genes, 700 cells" in result.stdout
     for marker in ("NKG7", "LYZ", "MS4A1", "NMI 0.6"):
         assert marker in result.stdout
+    assert_same_demo(result.stdout, shown())
     report = Path(result.stdout.splitlines()[-1].removeprefix("Report: "))
     assert (tmp_path / report).stat().st_size > 10_000
     assert "Warning" not in result.stderr
@@ -270,7 +273,7 @@ MORE = {
     "no such command": (("nothing",), USAGE, "nothing"),
     "not a number": (("run", "data.h5ad", "--rank", "many", "--genes", 9, "-o", "out"), USAGE, "integer"),
     "unknown format": (("run", "sets.gmt", *REQUEST, "-o", "out"), USAGE, ".h5ad"),
-    "no orientation": (("run", "table.csv", *REQUEST, "-o", "out"), USAGE, "cells_in"),
+    "no orientation": (("run", "table.csv", *REQUEST, "-o", "out"), USAGE, "--cells-in"),
     "odd orientation": (("run", "table.csv", *REQUEST, "-o", "out", "--cells-in", "up"), USAGE, "got 'up'"),
     "rank of zero": (("run", "data.h5ad", "-r", 0, "-k", 9, "-o", "out"), USAGE, "at least 1, got 0"),
     "too many left out": (("run", "data.h5ad", *REQUEST, "-o", "out", "--exclude-genes", "^g"), USAGE, "1 and 8"),
@@ -278,11 +281,13 @@ MORE = {
     "no expression": (("run", "data.h5ad", *REQUEST, "-o", "out", "--exclude-genes", "("), USAGE, "unterminated"),
     "negative values": (("run", "scaled.h5ad", *REQUEST, "-o", "out"), FAILED, "must not be negative"),
     "values in raw": (("run", "raw.h5ad", *REQUEST, "-o", "out"), USAGE, "--use-raw"),
-    "unknown solver": (("run", "data.h5ad", *REQUEST, "-o", "out", "--solver", "x"), USAGE, "solver must be"),
+    "unknown solver": (("run", "data.h5ad", *REQUEST, "-o", "out", "--solver", "x"), USAGE, "--solver must be"),
     "unknown preset": (("run", "data.h5ad", *REQUEST, "-o", "out", "--preset", "x"), USAGE, "preset must be"),
     "unknown method": (("run", "data.h5ad", *REQUEST, "-o", "out", "--method", "kmeans"), USAGE, "method must be"),
     "there already": (("run", "data.h5ad", *REQUEST, "-o", "results"), USAGE, "--force"),
     "foreign record": (("run", "--from", "foreign.json", "-o", "out"), FAILED, "foreign.json must be"),
+    "unknown rule": (("run", "data.h5ad", *REQUEST, "-o", "out", "--label-rule", "x"), USAGE, "--label-rule must be"),
+    "too little memory": (("run", "data.h5ad", *REQUEST, "-o", "out", "--memory", "1MB"), USAGE, "--memory must be at"),
     "missing genes": (("project", "fewer.h5ad", "-m", "results", "-o", "out"), USAGE, "--missing zero"),
     "other genes": (("project", "table.csv", "--cells-in", "rows", "-m", "results"), FAILED, "none of its 20"),
     "no model": (("project", "data.h5ad", "-m", "mine", "-o", "out"), FAILED, "must hold a model"),
@@ -341,6 +346,21 @@ def test_more_bad_input(bad_place, name, monkeypatch, capsys):
     assert says in one_line(stderr)
     assert stdout == ""
     assert tree(bad_place) == before
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("label_rule must be 'argmax', got 'x'", "--label-rule must be 'argmax', got 'x'"),
+        ("clusters must come with label_rule kmeans", "--clusters must come with --label-rule kmeans"),
+        ("known must be a column of obs", "--labels must be a column of obs"),
+        ("out must be new; force=True replaces it", "out must be new; --force replaces it"),
+        ("lacks 2 genes; missing='zero': not seen", "lacks 2 genes; --missing zero: not seen"),
+        ("/data/max_iter/x.h5ad must be readable", "/data/max_iter/x.h5ad must be readable"),
+    ],
+)
+def test_errors_name_the_flag_that_was_typed(message, told):
+    assert in_flags(message) == told
 
 
 def test_debug_shows_the_traceback(bad_place, monkeypatch, capsys):
@@ -420,7 +440,7 @@ def test_ctrl_c_ends_the_fit_and_keeps_what_it_has(slow, tmp_path):
     process = start(*slow, "-o", tmp_path / "out")
     wait_for(process, "Ctrl-C ends the fit")
     process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=200)
+    stdout, stderr = process.communicate(timeout=600)
     assert process.returncode == 0, stderr
     assert "stopped early" in stderr
     assert "stopped early" in stdout
@@ -436,7 +456,7 @@ def test_a_second_ctrl_c_keeps_nothing(slow, tmp_path):
     process.send_signal(signal.SIGINT)
     wait_for(process, "Ctrl-C again")
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=200)
+    _, stderr = process.communicate(timeout=600)
     assert process.returncode == 130
     assert stderr.splitlines()[-1] == "stopped: nothing was written"
     assert list(tmp_path.iterdir()) == []
@@ -447,7 +467,7 @@ def test_termination_leaves_nothing(slow, tmp_path):
     process = start(*slow, "-o", tmp_path / "out")
     wait_for(process, "Ctrl-C ends the fit")
     process.terminate()
-    process.communicate(timeout=200)
+    process.communicate(timeout=600)
     assert process.returncode == 143
     assert list(tmp_path.iterdir()) == []
 
@@ -462,7 +482,7 @@ def test_a_stopped_reproduction_says_that_it_goes_on(tmp_path, number, word, cod
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(number)
-    _, stderr = process.communicate(timeout=200)
+    _, stderr = process.communicate(timeout=600)
     assert process.returncode == code
     assert stderr.strip() == f"{word}: what is done is kept, the same command goes on from there"
     assert all(file.exists() for file in done)

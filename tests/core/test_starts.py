@@ -5,7 +5,8 @@ import pytest
 from scipy import sparse
 from sklearn.decomposition._nmf import _initialize_nmf
 
-from genesieve.core import starts as init
+from genesieve.core import starts
+from genesieve.core.cells import sampling
 from genesieve.core.cells.blocks import Blocks
 from genesieve.core.objective import gram_of
 
@@ -13,7 +14,7 @@ RNG = np.random.default_rng(0)
 X = RNG.random((60, 5)) ** 2 @ RNG.random((5, 40)) ** 2 + 0.05 * RNG.random((60, 40))
 
 
-@pytest.mark.parametrize("make", [init.random, init.nndsvd, init.nmf])
+@pytest.mark.parametrize("make", [starts.random, starts.nndsvd, starts.nmf])
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_starts_are_non_negative_finite_of_the_right_shape_and_repeatable(make, storage, dtype):
@@ -29,12 +30,12 @@ def test_starts_are_non_negative_finite_of_the_right_shape_and_repeatable(make, 
 
 
 def test_a_random_start_is_as_large_as_the_data():
-    H, W = init.random(Blocks(X), 4, np.random.default_rng(0))
+    H, W = starts.random(Blocks(X), 4, np.random.default_rng(0))
     assert np.linalg.norm(H @ W.T) == pytest.approx(np.linalg.norm(X))
 
 
 def test_nndsvd_agrees_with_scikit_learn():
-    H, W = init.nndsvd(Blocks(X), 4, np.random.default_rng(0))
+    H, W = starts.nndsvd(Blocks(X), 4, np.random.default_rng(0))
     H_sklearn, W_sklearn = _initialize_nmf(X, 4, init="nndsvd", random_state=0)
     np.testing.assert_allclose(H @ W.T, H_sklearn @ W_sklearn, atol=1e-4)
 
@@ -44,24 +45,25 @@ def test_an_nmf_start_fits_better_than_the_others():
         return np.linalg.norm(X - start.H @ start.W.T)
 
     blocks, rng = Blocks(X), np.random.default_rng(0)
-    assert error(init.nmf(blocks, 5, rng)) < min(error(init.random(blocks, 5, rng)), error(init.nndsvd(blocks, 5, rng)))
+    nmf = error(starts.nmf(blocks, 5, rng))
+    assert nmf < min(error(starts.random(blocks, 5, rng)), error(starts.nndsvd(blocks, 5, rng)))
 
 
 def test_an_nmf_start_shares_scale_equally():
-    start = init.nmf(Blocks(X), 4, np.random.default_rng(0))
+    start = starts.nmf(Blocks(X), 4, np.random.default_rng(0))
     np.testing.assert_allclose(np.linalg.norm(start.H, axis=0), np.linalg.norm(start.W, axis=0))
 
 
 def test_many_cells_start_from_a_sample(monkeypatch):
-    monkeypatch.setattr(init, "SAMPLE_CELLS", 30)
-    monkeypatch.setattr(init, "SAMPLE_GENES", 35)
+    monkeypatch.setattr(sampling, "SAMPLE_CELLS", 30)
+    monkeypatch.setattr(sampling, "SAMPLE_GENES", 35)
     blocks = Blocks(X)
-    full = init.nmf(blocks, 4, np.random.default_rng(0))
+    full = starts.nmf(blocks, 4, np.random.default_rng(0))
     assert np.linalg.norm(X - full.H @ full.W.T) < 0.3 * np.linalg.norm(X)
     np.testing.assert_allclose(np.diag(gram_of(full.H)), np.diag(gram_of(full.W)))
 
 
-@pytest.mark.parametrize("make", [init.random, init.nndsvd, init.nmf])
+@pytest.mark.parametrize("make", [starts.random, starts.nndsvd, starts.nmf])
 def test_all_zero_data_gives_a_finite_start(make):
     start = make(Blocks(np.zeros((10, 6))), 3, np.random.default_rng(0))
     assert all(np.isfinite(factor).all() for factor in start)

@@ -16,7 +16,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 import genesieve as gs
-from genesieve.core import starts as init
+from genesieve.core import starts
+from genesieve.core.cells import sampling
 from genesieve.core.cells.blocks import Blocks
 
 pytestmark = [
@@ -98,8 +99,8 @@ def one_line(caught):
 @pytest.fixture
 def small_samples(monkeypatch):
     """Few cells count as many."""
-    monkeypatch.setattr(init, "SAMPLE_CELLS", 50)
-    monkeypatch.setattr(init, "NMF_START_CELLS", 30)
+    monkeypatch.setattr(sampling, "SAMPLE_CELLS", 50)
+    monkeypatch.setattr(starts, "NMF_START_CELLS", 30)
 
 
 # ------------------------------------------------------------------------------------------------ laws
@@ -218,7 +219,7 @@ def test_a_killed_process_leaves_a_checkpoint_that_another_goes_on_from(tmp_path
     data, path = tmp_path / "data.h5ad", tmp_path / "fit.npz"
     ad.AnnData(sparse.csr_matrix(X)).write_h5ad(data)
     for calls in (3, 6):  # in the first restart, and after that, in the second
-        killed = subprocess.run([sys.executable, "-c", KILLED, data, path, str(calls)], check=False, timeout=120)
+        killed = subprocess.run([sys.executable, "-c", KILLED, data, path, str(calls)], check=False, timeout=600)
         assert killed.returncode == -signal.SIGKILL
     count, rest = Count(), Count()
     stored = ad.read_h5ad(data, backed="r").X

@@ -7,10 +7,10 @@ import pytest
 from scipy import sparse
 
 import genesieve as gs
-from genesieve.core import starts as init
+from genesieve.core import starts
 from genesieve.core.cells.blocks import Blocks
 from genesieve.core.solvers import Factors
-from material import shared_file
+from material import data_sets_here, read_data_set, skip_unless_all_here
 
 NAMES = [
     "nmf", "nmf_l20", "nmf_lc0", "nmf_l0", "onmf", "onmf_l20",
@@ -71,16 +71,19 @@ class Real(NamedTuple):
     start: Factors
 
 
-@pytest.fixture(scope="module", params=DATA)
+def test_all_real_data_are_here():
+    skip_unless_all_here(DATA)
+
+
+@pytest.fixture(scope="module", params=data_sets_here(DATA))
 def real(request) -> Real:
-    anndata = pytest.importorskip("anndata")
-    adata = anndata.read_h5ad(shared_file("data", f"{request.param}.h5ad"))
+    adata = read_data_set(request.param)
     X = sparse.csr_array(adata.X).astype(np.float32)
     X = X[:, np.argsort(-np.asarray((X > 0).sum(axis=0)).ravel(), kind="stable")[:MOST_GENES]]
-    if "log" not in str(adata.uns["value_type"]):
+    if "log" not in str(adata.uns.get("value_type", "log")):
         X.data = np.log1p(X.data)
-    classes = adata.obs[DATA[request.param]].nunique()
-    return Real(X, classes, init.nmf(Blocks(X), classes, np.random.default_rng(0)))
+    classes = adata.obs[DATA.get(request.param, "cell_type")].nunique()
+    return Real(X, classes, starts.nmf(Blocks(X), classes, np.random.default_rng(0)))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -255,11 +255,16 @@ def test_planted_genes_and_classes_are_found(options):
     assert model.weights_[:120].sum() > 0.95 * model.weights_.sum()
 
 
-def test_more_starts_are_no_worse():
-    X, _ = synthetic(random_state=1)
-    criteria = [SparseKMeans(3, n_genes=120, n_init=n, random_state=0).fit(X).criterion_ for n in (1, 5, 20)]
-    assert criteria == sorted(criteria)
-    assert criteria[0] < criteria[-1]
+def test_more_starts_are_no_worse_and_now_and_then_better():
+    gained = []
+    for seed in range(4):
+        X, _ = synthetic(random_state=seed)
+        few, more, many = (SparseKMeans(3, n_genes=120, n_init=n, random_state=0).fit(X).criterion_ for n in (1, 5, 20))
+        rounding = 1e-9 * many  # the starts are the same ones, and sums of 60 x 500 values agree to 30,000 x 1e-16
+        assert few <= more + rounding
+        assert more <= many + rounding
+        gained.append(many / few - 1)
+    assert max(gained) > 1e-4  # one start was stuck on at least one of these
 
 
 def test_a_seed_fixes_the_fit():

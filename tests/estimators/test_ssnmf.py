@@ -14,9 +14,9 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import genesieve as gs
-from genesieve.core import starts as init
-from genesieve.core.cells import sources
+from genesieve.core.cells import sampling, sources
 from genesieve.estimators.ssnmf import ORTHOGONALITY
+from genesieve.interpret.programs import largest_first
 
 VARIANTS = [
     {},
@@ -76,12 +76,36 @@ def test_programs_have_unit_length_and_usages_carry_the_scale(data):
     np.testing.assert_array_equal(model.labels_, H.argmax(axis=1))
 
 
-def test_the_gauge_moves_scale_only(data):
+def test_the_gauge_moves_scale_and_order_only(data):
     free, unit = fit(data, gauge=None), fit(data)
     assert free.objective_ == unit.objective_
     norms = np.linalg.norm(free.components_, axis=1)
-    np.testing.assert_allclose(free.components_ / norms[:, None], unit.components_)
+    H = free.transform(data) * norms
+    order = largest_first(H, free.components_.T / norms)
+    np.testing.assert_allclose((free.components_ / norms[:, None])[order], unit.components_)
+    np.testing.assert_allclose(H[:, order], unit.transform(data), atol=1e-6)
     assert not np.allclose(norms, 1)
+
+
+@pytest.mark.parametrize("solver", ["bcd", "mapalm"])
+@pytest.mark.parametrize("labels", ["argmax", "kmeans"])
+def test_programs_come_largest_first_whatever_the_order_of_the_start(data, solver, labels):
+    rng = np.random.default_rng(0)
+    H0, W0 = rng.random((len(data), 3)), rng.random((data.shape[1], 3))
+    fits = []
+    for order in ([0, 1, 2], [2, 0, 1], [1, 0, 2]):
+        model = gs.SSNMF(
+            3, n_genes=120, init=(H0[:, order], W0[:, order]), solver=solver, labels=labels, random_state=0
+        )
+        H = model.fit_transform(data)
+        sizes = H.sum(axis=0)
+        assert (np.diff(sizes) <= 1e-6 * sizes[0]).all()
+        np.testing.assert_allclose(model.transform(data), H, rtol=1e-2, atol=1e-2)
+        fits.append((H, model.components_, model.labels_))
+    for H, components, found in fits[1:]:  # sums over programs in another order end a little apart
+        np.testing.assert_allclose(components, fits[0][1], atol=1e-3)
+        np.testing.assert_allclose(H, fits[0][0], rtol=1e-2, atol=1e-2)
+        assert (found == fits[0][2]).mean() > 0.95
 
 
 @pytest.mark.parametrize("orthogonality", [0.0, 0.05, "exact"])
@@ -144,8 +168,8 @@ def test_gene_weights_move_the_choice_and_keep_the_scale(data):
 @pytest.mark.parametrize("sampled", [False, True])
 def test_required_genes_are_kept_whatever_they_gain(data, monkeypatch, solver, sampled):
     if sampled:
-        monkeypatch.setattr(init, "SAMPLE_CELLS", 30)
-        monkeypatch.setattr(init, "SAMPLE_GENES", 150)
+        monkeypatch.setattr(sampling, "SAMPLE_CELLS", 30)
+        monkeypatch.setattr(sampling, "SAMPLE_GENES", 150)
     required = np.array([300, 450, 499])  # noise
     assert not fit(data, solver=solver, n_genes=60).get_support()[required].any()
     model = fit(data, solver=solver, n_genes=60, required_genes=required)
@@ -301,8 +325,8 @@ def test_users_start(data):
 @pytest.mark.parametrize("solver", ["bcd", "mapalm"])
 def test_many_cells_start_from_a_sample(data, monkeypatch, solver):
     whole = fit(data, solver=solver)
-    monkeypatch.setattr(init, "SAMPLE_CELLS", 30)
-    monkeypatch.setattr(init, "SAMPLE_GENES", 60)
+    monkeypatch.setattr(sampling, "SAMPLE_CELLS", 30)
+    monkeypatch.setattr(sampling, "SAMPLE_GENES", 60)
     assert fit(data, solver=solver).objective_ == pytest.approx(whole.objective_, rel=0.01)
 
 
@@ -428,3 +452,12 @@ def test_transform_with_the_wrong_genes(data):
         with pytest.raises(ValueError, match=message) as error:
             call()
         assert "\n" not in str(error.value)
+
+
+def test_scikit_learn_s_manners(data):
+    model = gs.SSNMF(3, n_genes=120, random_state=0)
+    with pytest.raises(AttributeError):
+        _ = model.n_components_
+    labels = model.fit_predict(data)
+    np.testing.assert_array_equal(labels, model.labels_)
+    assert model.n_components_ == 3

@@ -19,6 +19,34 @@ def draw_weights(seed: int, n_genes: int = 40, rank: int = 3) -> np.ndarray:
     return W
 
 
+# ------------------------------------------------------------------------------------------------ laws: programs
+
+
+@given(seeds, st.permutations(range(4)))
+def test_the_order_of_programs_does_not_depend_on_how_they_come(seed, shuffle):
+    rng = np.random.default_rng(seed)
+    H, W = rng.gamma(1.0, size=(30, 4)), draw_weights(seed, rank=4)
+    order = programs.largest_first(H, W)
+    assert (np.diff(H.sum(axis=0)[order]) <= 0).all()
+    np.testing.assert_array_equal(np.array(shuffle)[programs.largest_first(H[:, shuffle], W[:, shuffle])], order)
+    np.testing.assert_array_equal(programs.largest_first(1e-30 * H[::-1], W), order)
+
+
+@given(seeds, st.permutations(range(3)))
+def test_programs_of_one_size_go_by_their_heaviest_gene(seed, shuffle):
+    rng = np.random.default_rng(seed)
+    h = rng.gamma(1.0, size=(20, 1))
+    H = np.hstack([h, h * (1 + 1e-12), h[rng.permutation(20)]])  # alike up to rounding
+    W = np.eye(5)[:, [1, 2, 4]]
+    order = programs.largest_first(H[:, shuffle], W[:, shuffle])
+    np.testing.assert_array_equal(np.array(shuffle)[order], [0, 1, 2])
+
+
+def test_empty_programs_come_last():
+    np.testing.assert_array_equal(programs.largest_first(np.array([[0.0, 2, 1]]), np.eye(3)), [1, 2, 0])
+    np.testing.assert_array_equal(programs.largest_first(np.zeros((2, 3)), np.zeros((4, 3))), [0, 1, 2])
+
+
 # ------------------------------------------------------------------------------------------------ laws: genes
 
 

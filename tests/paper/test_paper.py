@@ -15,11 +15,10 @@ from genesieve.cli.reproduce import WHAT
 from genesieve.core.solvers import Factors
 from genesieve.io import RequestError
 from genesieve.paper import contest, fig3, fig4, fig5, main, printed, published, study, table2, table3
-from genesieve.paper.document import fill
 from genesieve.paper.harness import Data, Task, run_tasks
 from genesieve.paper.main import EXPERIMENTS, NEED_DATA, reproduce
 from genesieve.paper.study import draw, read_labelled, read_reference
-from material import REFERENCE_NAMES, shared_file
+from material import REFERENCE_NAMES, SYNTHETIC, SYNTHETIC_NMI, shared_file
 
 FACTORISATIONS = [name for name in published.METHODS if not name.startswith("kmeans")]
 calls: Counter[int] = Counter()
@@ -181,14 +180,14 @@ def test_printed_tables_are_those_of_the_paper():
 
 @pytest.mark.parametrize("method", FACTORISATIONS)
 def test_tasks_score_the_published_runs(reference, method):
-    data = read_reference(shared_file("reference", "synthetic.npz"))
+    data = read_reference(SYNTHETIC)
     score = contest.as_published(data, Task(contest.as_published, data.name, method, 3))["nmi"]
     assert score == pytest.approx(reference.nmi[REFERENCE_NAMES[method]][3], abs=1e-6)  # printed to six digits
 
 
 @pytest.mark.parametrize("method", sorted(set(published.METHODS) - set(FACTORISATIONS)))
 def test_published_clusterings_are_within_one_sd_of_the_published_mean(method):
-    data = read_reference(shared_file("reference", "synthetic.npz"))
+    data = read_reference(SYNTHETIC)
     each = [
         contest.as_published(data, Task(contest.as_published, data.name, method, start))["nmi"] for start in range(10)
     ]
@@ -196,7 +195,7 @@ def test_published_clusterings_are_within_one_sd_of_the_published_mean(method):
 
 
 def test_published_means_are_those_of_the_reference():
-    scores = json.loads(shared_file("reference", "synthetic_nmi.json").read_text())
+    scores = json.loads(SYNTHETIC_NMI.read_text())
     for method, score in printed.FIG3.items():
         name = REFERENCE_NAMES[method]
         assert (score.mean, score.sd) == (scores["mean"][name], scores["sd"][name])
@@ -298,21 +297,3 @@ def test_pollen_is_read_as_the_paper_did():
     assert (labelled.data.name, labelled.data.X.shape, labelled.data.rank) == ("pollen", (301, 9990), 4)
     assert labelled.data.recipe == published.REAL
     assert "(the paper: 8,747)" in labelled.data.note
-
-
-def test_the_document_takes_sections_and_keeps_its_text(tmp_path):
-    out = tmp_path / "out"
-    reproduce("fig1", out, n_starts=1, n_jobs=1, say=lambda line: None)
-    document = tmp_path / "docs" / "paper.md"
-    document.parent.mkdir()
-    document.write_text(
-        "before\n<!-- fig1 -->\nold\n<!-- end fig1 -->\nafter\n<!-- fig2 -->\nkept\n<!-- end fig2 -->\n"
-    )
-    assert fill(document, out) == ["fig1"]
-    text = document.read_text()
-    assert text.startswith("before\n")
-    assert "old" not in text
-    assert "\nafter\n<!-- fig2 -->\nkept\n" in text
-    assert "(img/paper-fig1.png)" in text
-    assert (tmp_path / "docs" / "img" / "paper-fig1.png").exists()
-    assert "| NMF_l20 |" in text

@@ -54,7 +54,7 @@ def light(monkeypatch):
 
 
 def genesieve(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=600, check=False)
 
 
 def command(*arguments: object) -> list[str]:

@@ -17,7 +17,6 @@ from genesieve import pp, tl, workflow
 from genesieve.io import FileError, RequestError
 from genesieve.workflow import Settings, Watcher, load_model, outputs, save_model, stages
 from genesieve.workflow.folder import others_files, read_record, staged, write_record
-from genesieve.workflow.transfer import prepare_alike
 
 N_CELLS, N_GENES, RANK, BUDGET = 60, 40, 3, 20
 
@@ -87,7 +86,7 @@ def test_or_not_at_all(tmp_path, problem, before):
 def test_force_replaces_a_result_and_nothing_else(tmp_path):
     out = tmp_path / "results"
     make_result(out)
-    with pytest.raises(RequestError, match="--force"), staged(out):
+    with pytest.raises(RequestError, match="force=True"), staged(out):
         pass
     with staged(out, force=True) as stage:
         (stage / "x").write_text("new")
@@ -132,7 +131,8 @@ def test_an_empty_folder_is_taken_and_a_file_is_not(tmp_path):
 
 
 def test_settings_survive_their_record():
-    settings = Settings(rank=3, genes=20, orthogonality="exact", min_cells=0.1, labels="type", seed=7)
+    settings = Settings(rank=3, genes=20, orthogonality="exact", min_cells=0.1, known="type", seed=7)
+    assert settings.as_dict()["labels"] == "type"  # as run.json has ever called it
     assert Settings.from_dict(json.loads(json.dumps(settings.as_dict()))) == settings
     with pytest.raises(RequestError, match="got other"):
         Settings.from_dict({"rank": 3, "other": 1})
@@ -233,7 +233,7 @@ def test_new_values_are_prepared_as_those_of_the_fit(preset):
     adata = make_data()
     pp.prepare(adata, preset=preset)
     new = make_data()
-    prepare_alike(new, adata, None)
+    pp.prepare_like(new, adata)
     np.testing.assert_allclose(new[:, adata.var_names].X.toarray(), adata.X.toarray(), rtol=1e-6)
 
 
@@ -316,7 +316,7 @@ def test_a_full_disk_behind_hdf5_is_told_in_plain_words(tmp_path, monkeypatch):
         ({"layer": "counts"}, "'counts': there are no layers"),
         ({"labels": "kind"}, "'kind': columns are 'type'"),
         ({"use_raw": True}, r"needs \.raw"),
-        ({"label_rule": "lieden"}, "label_rule must be 'argmax' or 'kmeans' or 'leiden' or None, got 'lieden'"),
+        ({"label_rule": "lieden"}, "label_rule must be 'argmax' or 'kmeans' or 'leiden', got 'lieden'"),
         ({"clusters": 4}, "clusters must come with label_rule kmeans or leiden, got None"),
         ({"exclude_genes": "["}, r"exclude_genes must be a regular expression, got '\['"),
     ],

@@ -16,33 +16,29 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from benchmarks.quality.protocol import Cells
+from benchmarks.harness.peers import Missing
+from benchmarks.quality.cells import Cells
 
-TITLE = "cNMF"
-GROUP = "peer"
 PYTHON = "GENESIEVE_CNMF_PYTHON"
 SCRIPT = Path(__file__).with_name("cnmf_script.py")
 ASK = "import cnmf; from importlib.metadata import version; print(version('cnmf'))"
 
 
-def missing() -> str | None:
-    if _version() is None:
-        return f"cnmf is not installed ({PYTHON} may name a Python that has it)"
-    return None
-
-
 def versions() -> dict[str, str]:
-    return {"cnmf": _version() or "none"}
+    found = _version()
+    if found is None:
+        raise Missing(f"cnmf is not installed ({PYTHON} may name a Python that has it)")
+    return {"cnmf": found}
 
 
-def cluster(data: Cells, n_clusters: int, seed: int) -> np.ndarray:
+def run(cells: Cells, n_clusters: int, seed: int) -> np.ndarray:
     import anndata
 
     with TemporaryDirectory() as name:
         folder = Path(name)
-        adata = anndata.AnnData(data.linear.copy())
+        adata = anndata.AnnData(cells.linear.copy())
         adata.write_h5ad(folder / "cells.h5ad")
-        _run(str(SCRIPT), name, str(n_clusters), str(data.budget()), str(seed))
+        _run(str(SCRIPT), name, str(n_clusters), str(cells.budget()), str(seed))
         return np.array(json.loads((folder / "labels.json").read_text()))
 
 

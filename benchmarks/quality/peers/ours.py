@@ -1,40 +1,40 @@
-"""What the files of genesieve's own estimators share."""
+"""genesieve's own estimators, with the budget and defaults but for the options."""
 
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.peers import package_versions
-from benchmarks.quality.protocol import Cells
+from benchmarks.quality.cells import Cells
 
 
-def missing() -> None:
-    """It is what is measured."""
-
-
-def versions() -> dict[str, str]:
-    return package_versions("genesieve", "numpy", "scipy", "scikit-learn")
-
-
-def ssnmf(data: Cells, n_clusters: int, seed: int, **options: Any) -> np.ndarray:
-    """Labels of SSNMF with the budget, and defaults but for the options."""
+def ssnmf(cells: Cells, n_clusters: int, seed: int, **options: Any) -> np.ndarray:
+    """SSNMF; by default every cell is labelled by the program that it uses most."""
     import genesieve as gs
 
-    return gs.SSNMF(n_clusters, n_genes=data.budget(), random_state=seed, **options).fit(data.X).labels_
+    return gs.SSNMF(n_clusters, n_genes=cells.budget(), random_state=seed, **options).fit(cells.X).labels_
 
 
-def sparse_kmeans(data: Cells, n_clusters: int, seed: int, **options: Any) -> np.ndarray:
-    """Labels of sparse k-means, defaults but for the options."""
+def single_start(cells: Cells, n_clusters: int, seed: int) -> np.ndarray:
+    """SSNMF from a single start: what the cost of the default fit is compared with."""
+    from genesieve.core import schedule
+
+    with patch.object(schedule, "PENALISED_STARTS", 1):
+        return ssnmf(cells, n_clusters, seed)
+
+
+def sparse_kmeans(cells: Cells, n_clusters: int, seed: int, *, penalty: str) -> np.ndarray:
+    """Sparse k-means, the best of ten starts: with the budget (l0), or at the default bound as in sparcl (l1)."""
     import genesieve as gs
 
-    return gs.SparseKMeans(n_clusters, random_state=seed, **options).fit(data.X).labels_
+    options = {"n_genes": cells.budget()} if penalty == "l0" else {}
+    return gs.SparseKMeans(n_clusters, penalty=penalty, random_state=seed, **options).fit(cells.X).labels_
 
 
-def published(name: str, data: Cells, n_clusters: int, seed: int) -> np.ndarray:
-    """Labels of one start of a method of the paper, with the paper's solver and settings."""
+def published(cells: Cells, n_clusters: int, seed: int, *, name: str) -> np.ndarray:
+    """A method of the paper, with its solver (maPALM) and settings: one start, argmax of the raw usages."""
     import genesieve as gs
 
-    model = gs.METHODS[name](n_clusters, n_genes=data.budget(), random_state=seed)
-    return model.fit(data.X).labels_
+    return gs.METHODS[name](n_clusters, n_genes=cells.budget(), random_state=seed).fit(cells.X).labels_

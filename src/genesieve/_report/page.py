@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from base64 import b64encode
 from collections.abc import Mapping
 from hashlib import sha256
@@ -16,13 +15,14 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from genesieve._checks import check_integer
+from genesieve._files import write_whole
 from genesieve._report import content, words
 from genesieve._report.figures import course, still_pictures
 from genesieve._report.findings import UNSURE, Findings, read_findings
 from genesieve._report.layout import choose_cells, place_cells
 from genesieve._report.payload import make_payload
 from genesieve._slots.read import check_anndata
-from genesieve._slots.write import PARAMETERS
+from genesieve.estimators._parameters import RECORDED
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -81,9 +81,10 @@ def report(
     --------
     >>> import genesieve as gs
     >>> adata = gs.datasets.demo()
-    >>> gs.tl.ssnmf(adata, 6, 200)
-    >>> gs.report(adata, "report.html", known="cell_type")  # doctest: +SKIP
-    PosixPath('report.html')
+    >>> gs.tl.ssnmf(adata, 4, 50)
+    >>> from tempfile import gettempdir
+    >>> gs.report(adata, f"{gettempdir()}/report.html", known="cell_type").name
+    'report.html'
     """
     check_anndata(adata)
     check_integer("max_cells", max_cells, 1)
@@ -106,7 +107,9 @@ def report(
         n_sets=n_sets,
         run=words.facts(run or {}),
     )
-    return _write_whole(Path(path), page)
+    with write_whole(Path(path)) as file:
+        file.write(page.encode(errors="replace"))
+    return Path(path)
 
 
 def _render(findings: Findings, **given: Any) -> str:
@@ -143,7 +146,7 @@ def _render(findings: Findings, **given: Any) -> str:
 
 def _parameters(params: Mapping[str, Any]) -> dict[str, Any]:
     """The fit's parameters in the order of the estimator's, which files do not keep."""
-    names = [*PARAMETERS, *sorted(set(params) - set(PARAMETERS))]
+    names = [*RECORDED, *sorted(set(params) - set(RECORDED))]
     return {name: params[name] for name in names if name in params and name not in INTERNAL}
 
 
@@ -154,23 +157,3 @@ def _asset(name: str) -> str:
 def _hash(script: str) -> str:
     """By which the page's security policy knows its own scripts; no other script runs."""
     return "sha256-" + b64encode(sha256(script.encode()).digest()).decode()
-
-
-def _write_whole(path: Path, text: str) -> Path:
-    """Write beside the file and move into place, so that no half-written page is ever seen."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
-            file.write(text)
-        os.chmod(name, 0o666 & ~_umask())  # mkstemp's files are for their owner only
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    return path
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

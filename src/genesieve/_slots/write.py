@@ -12,6 +12,7 @@ import pandas as pd
 from genesieve._slots.keys import PREPARE, Keys
 from genesieve._slots.read import Fit
 from genesieve.core.objective import gram_of, pack_penalty
+from genesieve.estimators._parameters import RECORDED
 from genesieve.estimators.ssnmf import SSNMF
 from genesieve.interpret.genes import selected_genes
 from genesieve.interpret.labels import Labelling
@@ -20,25 +21,6 @@ from genesieve.interpret.outliers import Outliers
 if TYPE_CHECKING:
     from anndata import AnnData
 
-# Parameters of the estimator that say what was fitted. None is written as no entry: not every file format has it.
-PARAMETERS = (
-    "n_components",
-    "n_genes",
-    "sparsity",
-    "orthogonality",
-    "solver",
-    "init",
-    "max_iter",
-    "tol",
-    "n_restarts",
-    "labels",
-    "n_clusters",
-    "resolution",
-    "gauge",
-    "gene_weights",
-    "line_search",
-    "random_state",
-)
 BUDGETS = {"rows": "_l20", "columns": "_lc0", "entries": "_l0", None: ""}
 
 
@@ -142,7 +124,8 @@ def write_groups(adata: AnnData, column: str, of_cell: np.ndarray, names: list[s
 
 
 def _pack_params(model: SSNMF) -> dict[str, Any]:
-    params = {name: getattr(model, name) for name in PARAMETERS}
+    """Parameters that say what was fitted. None is written as no entry: not every file format has it."""
+    params = {name: getattr(model, name) for name in RECORDED}
     if not isinstance(params["init"], str):
         params["init"] = "given"
     params["orthogonality"] = model.orthogonality_  # what "auto" stood for

@@ -10,10 +10,12 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from re import Match
 from typing import Annotated, Any, NoReturn
 
 import typer
 
+QUOTE = "'"
 LEFT, RIGHT = "left", "right"  # of a table's columns
 FAILED, USAGE, INTERRUPTED, TERMINATED = 1, 2, 130, 143
 ASK_AGAIN_SECONDS = 3.0
@@ -115,7 +117,7 @@ def _told(error: Exception) -> tuple[str, int]:
             raise SystemExit(USAGE)  # no command was given, and the help has been shown
         where = getattr(error, "ctx", None)
         return f"error: {error.format_message()} (see {where.command_path if where else 'genesieve'} --help)", USAGE
-    return f"error: {_message(error)}", USAGE if type(error).__name__ == "RequestError" else FAILED
+    return f"error: {in_flags(_message(error))}", USAGE if type(error).__name__ == "RequestError" else FAILED
 
 
 def _message(error: Exception) -> str:
@@ -127,6 +129,18 @@ def _message(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"out of memory {error}".strip()
     return str(error) or type(error).__name__
+
+
+def in_flags(message: str) -> str:
+    """A message about settings, in the flags that stand for them: ``label_rule`` is ``--label-rule`` to the user."""
+    from genesieve.workflow.settings import NAMED, WRITTEN
+
+    def flag(found: Match[str]) -> str:
+        name, _, value = found[0].partition("=")
+        typed = f"--{WRITTEN.get(name, name).replace('_', '-')}"
+        return typed if value in ("", "True") else f"{typed} {value.strip(QUOTE)}"
+
+    return NAMED.sub(flag, message)
 
 
 def _leave(text: str, code: int) -> NoReturn:

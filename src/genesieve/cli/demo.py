@@ -1,4 +1,4 @@
-"""``genesieve demo``."""
+"""``genesieve demo``: a first run, on the cells that come with scanpy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def demo(
     from genesieve.cli._result import tell
     from genesieve.cli._screen import watcher
 
-    settings = workflow.Settings(rank=PROGRAMS, genes=GENES, min_cells=0, labels="cell_type")
+    settings = workflow.Settings().changed(rank=PROGRAMS, genes=GENES, min_cells=0, known="cell_type")
     command = ["genesieve", *sys.argv[1:]]
     watch = watcher(quiet=quiet)
     outcome = workflow.run(workflow.DEMO, out, settings, force=True, command=command, watch=watch)

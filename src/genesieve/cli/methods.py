@@ -1,4 +1,4 @@
-"""``genesieve methods``."""
+"""``genesieve methods``: the paper's methods by name."""
 
 from __future__ import annotations
 

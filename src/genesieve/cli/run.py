@@ -1,15 +1,17 @@
-"""``genesieve run``."""
+"""``genesieve run``: one data set, from file to folder of results."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import fields
+from collections.abc import Callable
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genesieve.cli._screen import DATA, CellsIn, Dask, Debug, Force, Jobs, Json, Layer, Memory, Quiet, UseRaw
+from genesieve.cli._screen import DATA, CellsIn, Dask, Debug, Force, Json, Layer, Memory, Quiet, UseRaw
+from genesieve.estimators._parameters import OPTIONS, PARAMETERS, Anything
 
 if TYPE_CHECKING:
     from genesieve.workflow import Settings
@@ -18,13 +20,47 @@ if TYPE_CHECKING:
 PREPARING, FITTING, OUTPUT = "Preparing", "Fitting", "Output"
 
 
+def _with_fit_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each parameter of the fit that has one, in place of its ``**fit_options``.
+
+    Typer reads a command's signature, so these are added to it; those with a short name are the main ones.
+    """
+    own = list(signature(command, eval_str=True).parameters.values())[:-1]
+    added = [
+        Parameter(
+            option.name,
+            Parameter.KEYWORD_ONLY,
+            default=option.default,
+            annotation=Annotated[_type_of(name) | None, _typer_option(name)],
+        )
+        for name, option in OPTIONS.items()
+    ]
+    by_place = [item for item in own if item.kind is not Parameter.KEYWORD_ONLY]
+    command.__signature__ = Signature([*by_place, *added, *own[len(by_place) :]])  # type: ignore[attr-defined]
+    return command
+
+
+def _kind_of(name: str) -> Anything:
+    return OPTIONS[name].kind or PARAMETERS[name].kind
+
+
+def _type_of(name: str) -> Any:
+    return _kind_of(name).option_type
+
+
+def _typer_option(name: str) -> Any:
+    option = OPTIONS[name]
+    names = [f"--{option.name.replace('_', '-')}", *filter(None, [option.short])]
+    panel = None if option.short else FITTING
+    return typer.Option(*names, metavar=_kind_of(name).metavar, help=option.help, rich_help_panel=panel)
+
+
+@_with_fit_options
 def run(
     context: typer.Context,
     data: Annotated[Path | None, DATA] = None,
-    rank: Annotated[int | None, typer.Option("--rank", "-r", help="Number of programs.")] = None,
-    genes: Annotated[int | None, typer.Option("--genes", "-k", help="Gene budget: how many genes to keep.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder to write.", rich_help_panel=OUTPUT)] = None,
     *,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder to write.", rich_help_panel=OUTPUT)] = None,
     labels: Annotated[str | None, typer.Option(metavar="COLUMN", help="Score against these known types.")] = None,
     gene_sets: Annotated[Path | None, typer.Option(metavar="FILE.gmt", help="Test these sets in each program.")] = None,
     cells_in: CellsIn = None,
@@ -46,44 +82,9 @@ def run(
     method: Annotated[
         str | None, typer.Option(help="A method of the paper: genesieve methods.", rich_help_panel=FITTING)
     ] = None,
-    orthogonality: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER|exact|auto", help="Keep programs apart in cells.", rich_help_panel=FITTING),
-    ] = None,
-    sparsity: Annotated[
-        str | None,
-        typer.Option(metavar="rows|columns|entries", help="What the budget counts.", rich_help_panel=FITTING),
-    ] = None,
-    solver: Annotated[
-        str | None, typer.Option(metavar="bcd|mapalm|palm", help="Algorithm.", rich_help_panel=FITTING)
-    ] = None,
-    gene_weights: Annotated[
-        str | None,
-        typer.Option(
-            metavar="auto|variation|none", help="Weigh genes by how they vary, or alike.", rich_help_panel=FITTING
-        ),
-    ] = None,
-    label_rule: Annotated[
-        str | None,
-        typer.Option(
-            metavar="argmax|kmeans|leiden",
-            help="Label cells by their largest program, or by clusters.",
-            rich_help_panel=FITTING,
-        ),
-    ] = None,
-    clusters: Annotated[
-        int | None,
-        typer.Option(min=1, help="Clusters of kmeans or leiden; as many as programs.", rich_help_panel=FITTING),
-    ] = None,
     exclude_genes: Annotated[
         str | None, typer.Option(metavar="REGEX", help="Leave genes out: '^MT-|^RP[SL]'.", rich_help_panel=FITTING)
     ] = None,
-    restarts: Annotated[
-        int | None, typer.Option(min=1, help="Starts, of which the best is kept.", rich_help_panel=FITTING)
-    ] = None,
-    max_iter: Annotated[int | None, typer.Option(min=1, help="Iterations at most.", rich_help_panel=FITTING)] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the fit.", rich_help_panel=FITTING)] = 0,
-    jobs: Jobs = None,
     memory: Memory = None,
     dask: Dask = None,
     checkpoint: Annotated[
@@ -97,6 +98,7 @@ def run(
     quiet: Quiet = False,
     as_json: Json = False,
     debug: Debug = False,
+    **fit_options: Any,  # an option for each, see OPTIONS: the settings are read from the context
 ) -> None:
     """Find programs and the genes that carry them; write tables, figures, a report and the model."""
     from genesieve import workflow
@@ -121,9 +123,7 @@ def run(
 
 def _merged(context: typer.Context, settings: Settings, *, repeating: bool) -> Settings:
     """Settings with what the command line says; when repeating, with what it says explicitly."""
-    given = {item.name: context.params[item.name] for item in fields(settings)}
-    if repeating:
-        given = {name: value for name, value in given.items() if _typed(context, name)}
+    given = {name: context.params[name] for name in settings.as_dict() if not repeating or _typed(context, name)}
     return settings.changed(**given)
 
 

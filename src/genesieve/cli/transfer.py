@@ -58,7 +58,7 @@ def project(
 
     if not data.exists():
         raise typer.BadParameter(f"{data} does not exist", param_hint="DATA")
-    settings = workflow.Settings(cells_in=cells_in, layer=layer, use_raw=use_raw, labels=labels, jobs=jobs)
+    settings = workflow.Settings().changed(cells_in=cells_in, layer=layer, use_raw=use_raw, known=labels, jobs=jobs)
     out = out or Path(f"{data.resolve().name.partition('.')[0]}-projected")
     command, watch = ["genesieve", *sys.argv[1:]], watcher(quiet=quiet)
     outcome = workflow.project(

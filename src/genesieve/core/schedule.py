@@ -1,67 +1,61 @@
-"""A model: what is fitted and how. Puts constraint, penalty, start and solver together, fits them and scores cells."""
+"""A fit as three steps, place programs on few cells, settle on many, finish on X; and the usages of other cells."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from genesieve.core import starts
-from genesieve.core.cells.blocks import Blocks
-from genesieve.core.cells.low_rank import Rough, products, svd
+from genesieve.core.cells import sampling
+from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells, on_one_thread
+from genesieve.core.cells.low_rank import LowRank, low_rank_approximation
 from genesieve.core.cells.sources import side_by_side, single_threaded_blas
 from genesieve.core.cells.streamed import as_source
 from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
-from genesieve.core.objective import Orthogonal, Overlap, Penalty, RelativeOverlap, gram_of
+from genesieve.core.objective import Penalty, gram_of
 from genesieve.core.solvers import (
-    Callback,
+    FINE_TOLERANCE,
+    SOLVERS,
     Factors,
+    Journal,
+    Problem,
     Result,
-    Run,
-    Snapshot,
     Solver,
-    bcd,
     best_of,
     continuation,
-    mapalm,
-    palm,
 )
 
-SOLVERS: dict[str, Callable[..., Result]] = {"bcd": bcd, "mapalm": mapalm, "palm": palm}
 SPARSITIES = ("rows", "columns", "entries", None)
 STARTS = {"nmf": starts.nmf, "random": starts.random, "nndsvd": starts.nndsvd}
 
-# Relative decrease of the objective at which bcd stops on many cells.
-TOLERANCE = 2e-5
-# Relative change of both factors at which the paper's solvers stop.
-PAPER_TOLERANCE = 1e-3
+# Programs settle on leading directions, so it costs little to be thorough: the share of the fit's tolerance to go to.
+SETTLE_TOLERANCE = 0.05
 # On the way to a fixed penalty, shares of it: fits without one end much alike whatever the seed, and so do those that
 # set out from there, while a penalty from the first step on leads to minima far apart.
 WEAKER_PENALTIES = (0.0, 0.4)
 # The lowest of so many, each from the better of so many random ones: with fewer, seeds part on some data.
 PENALISED_STARTS = 6
 RANDOM_STARTS_EACH = 2
-# Alg. 4: the penalty's first value, its growth, the stages, and the error at which H counts as orthogonal.
+# Alg. 4: the penalty's first value, its growth, how many there are, and the error at which H counts as orthogonal.
 FIRST_PENALTY = 0.1
 PENALTY_GROWTH = 1.5
-PENALTY_STAGES = 10
+N_PENALTIES = 10
 ORTHOGONALITY_TOLERANCE = 1e-3
 
 
-class Placed(NamedTuple):
-    """Programs as fitted to few cells, and how to go on from there."""
+class WarmStart(NamedTuple):
+    """What a step hands to the next."""
 
-    W: np.ndarray  # (genes, rank), zero on the genes that were left out
-    penalty: Penalty
-    directions: np.ndarray | None  # (genes, width) that the cells were seen through, if they were
+    factors: Factors
+    penalty: Penalty  # that they were fitted under
+    directions: np.ndarray | None = None  # (genes, width) that the cells were approximated on, if they were
 
 
 @dataclass(frozen=True)
-class Model:
-    """The choices of a fit; the estimator documents and checks them."""
+class Schedule:
+    """The choices of a fit, and its steps; the estimator documents and checks the choices."""
 
     rank: int
     n_genes: int | None
@@ -74,98 +68,91 @@ class Model:
     line_search: bool
     required: np.ndarray | None  # mask of genes sure of a place in the budget
 
-    def fit(
-        self,
-        blocks: Blocks,
-        rng: np.random.Generator,
-        callback: Callback | None = None,
-        *,
-        keep: Callable[[Snapshot], object] | None = None,
-        snapshot: Snapshot | None = None,
-    ) -> Result:
-        """Fit from one start, or on from a snapshot of that fit; ``keep`` is given one after every iteration."""
-        run = Run(blocks, self._constraint(), self._penalty(), self.max_iter, self._tolerance(blocks), callback)
-        run.keep, run.snapshot = keep, snapshot
+    def fit(self, cells: Cells, rng: np.random.Generator, *, journal: Journal | None = None) -> Result:
+        """Fit from one start, or on from the snapshot of the journal."""
+        problem, journal = self._problem(cells), journal or Journal()
         with single_threaded_blas():  # between passes its threads would spin on the cores that the next pass needs
-            return self._fit(run, rng)
+            if not isinstance(self.init, str):
+                return self._solve(problem, self.init, journal)
+            if self._solver.needs_usages:
+                return self._solve(problem, STARTS[self.init](cells, self.rank, rng), journal)
+            many = sampling.many_cells(cells, rng)
+            placed = self._place(many, problem, rng) if self.init == "nmf" and sampling.is_large(many) else None
+            settled = self._settle(many, problem, placed, rng, journal)
+            return self._finish(problem, settled, journal)
 
-    def _fit(self, run: Run, rng: np.random.Generator) -> Result:
-        if not isinstance(self.init, str):
-            return self._solve(run, self.init)
-        if self.solver == "bcd":
-            return self._fit_in_stages(run, rng)
-        return self._solve(run, self._start(run.blocks, run.constraint, rng))
+    # ------------------------------------------------------------------------------------------------ the steps
 
-    def _fit_in_stages(self, run: Run, rng: np.random.Generator) -> Result:
-        """Place the programs on few cells, settle them on many, both seen roughly, and finish on X as it is."""
-        many = starts.many_cells(run.blocks, rng)
-        if self.init != "nmf" or not starts.is_large(many):
-            seen = starts.roughly(many, self.rank, rng)
-            solve, start = self._solve, self._start(seen, run.constraint, rng)
-        else:
-            placed = self._place(many, run.penalty, rng)
-            seen = starts.roughly(many, self.rank, rng, near=placed.directions)
-            solve, start = bcd, starts.without_usages(placed.W)
-            run.penalty = placed.penalty
-        if seen is run.blocks:
-            return solve(run, start)
-        settled = solve(self._early_run(seen, run.constraint, run.penalty, starts.SETTLE_TOLERANCE * run.tol), start)
-        run.penalty = settled.penalty
-        if many is not run.blocks:
-            return bcd(run, starts.without_usages(settled.factors.W))
-        run.passes += 1  # that was seen roughly, but all of it
-        return bcd(run, settled.factors)
-
-    def _place(self, many: Blocks, penalty: Penalty, rng: np.random.Generator) -> Placed:
+    def _place(self, many: Cells, problem: Problem, rng: np.random.Generator) -> WarmStart:
         """Fit few of the cells, on the genes that count most in them."""
-        genes = max(starts.SAMPLE_GENES, self.n_genes or 0, self.rank)
-        few = starts.sample(many, rng, n_genes=genes, required=self.required)
-        seen = starts.roughly(few.blocks, self.rank, rng)
-        constraint = self._constraint(few.genes)
-        early = self._early_run(seen, constraint, penalty, starts.SAMPLE_TOLERANCE)
-        fitted = self._solve(early, self._start(seen, constraint, rng))
-        directions = few.embed(seen.directions) if isinstance(seen, Rough) else None
-        return Placed(few.embed(fitted.factors.W), fitted.penalty, directions)
+        n_genes = max(sampling.SAMPLE_GENES, self.n_genes or 0, self.rank)
+        few = sampling.sample(many, rng, n_genes=n_genes, required=self.required)
+        cells = low_rank_approximation(few.cells, self.rank, rng)
+        few_problem = self._early(replace(problem, constraint=self._constraint(few.genes)), cells, FINE_TOLERANCE)
+        fitted = self._solve(few_problem, self._start(few_problem, rng))
+        directions = few.embed(cells.directions) if isinstance(cells, LowRank) else None
+        return WarmStart(Factors(FROM_ZERO, few.embed(fitted.factors.W)), fitted.penalty, directions)
 
-    def _early_run(self, seen: Blocks, constraint: Constraint, penalty: Penalty, tol: float) -> Run:
-        return Run(seen, constraint, penalty, min(self.max_iter, starts.SAMPLE_ITERATIONS), tol)
+    def _settle(
+        self, many: Cells, problem: Problem, placed: WarmStart | None, rng: np.random.Generator, journal: Journal
+    ) -> WarmStart:
+        """Fit many of the cells on their leading directions; where X is small, that is left to the last step."""
+        cells = low_rank_approximation(many, self.rank, rng, near=None if placed is None else placed.directions)
+        early = self._early(problem, cells, SETTLE_TOLERANCE * problem.tol)
+        start = placed or WarmStart(self._start(early, rng), problem.penalty)
+        if cells is problem.cells:
+            return start
+        fitted = self._solve(replace(early, penalty=start.penalty), start.factors)
+        if many is not problem.cells:
+            return WarmStart(Factors(FROM_ZERO, fitted.factors.W), fitted.penalty)
+        journal.passes += 1  # over all of X, if only on some directions
+        return WarmStart(fitted.factors, fitted.penalty)
 
-    def _start(self, blocks: Blocks, constraint: Constraint, rng: np.random.Generator) -> Factors:
-        """The start by its name; for a fixed penalty from an NMF, the better of some that weaker ones led there."""
+    def _finish(self, problem: Problem, settled: WarmStart, journal: Journal) -> Result:
+        """Fit X as it is."""
+        return self._solve(replace(problem, penalty=settled.penalty), settled.factors, journal)
+
+    # ------------------------------------------------------------------------------------------------ their parts
+
+    @property
+    def _solver(self) -> Solver:
+        return SOLVERS[self.solver]
+
+    def _problem(self, cells: Cells) -> Problem:
+        strength = FIRST_PENALTY if self.orthogonality == "exact" else float(self.orthogonality)
+        tol = self._solver.few_cells_tol if cells.shape[0] <= sampling.SAMPLE_CELLS else self._solver.tol
+        tol = tol if self.tol is None else self.tol
+        return Problem(cells, self._constraint(), self._solver.penalty(strength), self.max_iter, tol)
+
+    def _early(self, problem: Problem, cells: Cells, tol: float) -> Problem:
+        """The problem on some or simpler cells, before X itself is visited."""
+        return replace(problem, cells=cells, max_iter=min(self.max_iter, starts.EARLY_ITERATIONS), tol=tol)
+
+    def _solve(self, problem: Problem, start: Factors, journal: Journal | None = None) -> Result:
+        """Under the penalty of the problem; for an orthogonal H under growing ones, unless these are behind it."""
+        solver = self._solver
+        run = solver.line_search if self.line_search and solver.line_search else solver.run
+        if self.orthogonality != "exact" or problem.penalty == solver.last_penalty:
+            return run(problem, start, journal=journal)
+        penalties = [solver.penalty(FIRST_PENALTY * PENALTY_GROWTH**number) for number in range(N_PENALTIES)]
+        tol, last = ORTHOGONALITY_TOLERANCE, solver.last_penalty
+        return continuation(run, problem, start, penalties, tol=tol, last=last, journal=journal)
+
+    def _start(self, problem: Problem, rng: np.random.Generator) -> Factors:
+        """The start by its name; for a fixed penalty from an NMF, the best of some that weaker ones led there."""
         assert isinstance(self.init, str)
-        if self.solver != "bcd" or self.init != "nmf" or self.orthogonality in ("exact", 0.0):
-            return STARTS[self.init](blocks, self.rank, rng)
-        alone = blocks.on_one_thread()
-        led = side_by_side(lambda rng: self._lead(alone, constraint, rng), rng.spawn(PENALISED_STARTS), blocks.threads)
-        return best_of(led).factors
+        if self.init != "nmf" or self.orthogonality in ("exact", 0.0):
+            return STARTS[self.init](problem.cells, self.rank, rng)
+        beside_others = replace(problem, cells=on_one_thread(problem.cells))
+        rngs = rng.spawn(PENALISED_STARTS)
+        tried = side_by_side(lambda rng: self._penalised_start(beside_others, rng), rngs, problem.cells.threads)
+        return best_of(tried).factors
 
-    def _lead(self, blocks: Blocks, constraint: Constraint, rng: np.random.Generator) -> Result:
-        start = starts.nmf(blocks, self.rank, rng, n_starts=RANDOM_STARTS_EACH)
-        penalties = [RelativeOverlap(share * float(self.orthogonality)) for share in WEAKER_PENALTIES]
-        run = Run(blocks, constraint, penalties[0], starts.SAMPLE_ITERATIONS, starts.SAMPLE_TOLERANCE)
-        return continuation(bcd, run, start, penalties, tol=0.0)
-
-    def _solve(self, run: Run, start: Factors) -> Result:
-        solver: Solver = bcd
-        if self.solver != "bcd":
-            solver = partial(SOLVERS[self.solver], line_search=self.line_search)
-        if self.orthogonality != "exact":
-            return solver(run, start)
-        stages = [self._penalty(FIRST_PENALTY * PENALTY_GROWTH**stage) for stage in range(PENALTY_STAGES)]
-        last = Orthogonal() if self.solver == "bcd" else None
-        return continuation(solver, run, start, stages, tol=ORTHOGONALITY_TOLERANCE, last=last)
-
-    def _penalty(self, strength: float = FIRST_PENALTY) -> Penalty:
-        """The penalty of the given strength, or the fixed one: scale-free for bcd, the paper's for the others."""
-        strength = strength if self.orthogonality == "exact" else float(self.orthogonality)
-        return RelativeOverlap(strength) if self.solver == "bcd" else Overlap(strength)
-
-    def _tolerance(self, blocks: Blocks) -> float:
-        if self.tol is not None:
-            return self.tol
-        if self.solver != "bcd":
-            return PAPER_TOLERANCE
-        return starts.SAMPLE_TOLERANCE if blocks.shape[0] <= starts.SAMPLE_CELLS else TOLERANCE
+    def _penalised_start(self, problem: Problem, rng: np.random.Generator) -> Result:
+        start = starts.nmf(problem.cells, self.rank, rng, n_starts=RANDOM_STARTS_EACH)
+        penalties = [self._solver.penalty(share * float(self.orthogonality)) for share in WEAKER_PENALTIES]
+        problem = replace(problem, max_iter=starts.EARLY_ITERATIONS, tol=FINE_TOLERANCE)
+        return continuation(self._solver.run, problem, start, penalties, tol=0.0)
 
     def _constraint(self, genes: np.ndarray | None = None) -> Constraint:
         """The set for W, on all genes or on some of them."""
@@ -185,26 +172,18 @@ def score_cells(
     *,
     scale: np.ndarray,
     penalty: Penalty,
-    seen: np.ndarray | None = None,
+    measured: np.ndarray | None = None,
     gene_weights: np.ndarray | None = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Usages (cells, rank) of cells X, as the fitted model would have them.
+    """Usages (cells, rank) of cells X, as the fit would have them.
 
     ``scale`` takes a program from the public gauge to the solver's. The columns of X are the genes of ``W`` that are
-    ``seen``, by default all; the cells count as zero on the others.
+    ``measured`` (a mask), by default all; the cells count as zero on the others.
     """
-    columns = np.ones(len(W), dtype=bool) if seen is None else seen
+    columns = np.ones(len(W), dtype=bool) if measured is None else measured
     W = W * scale
     if gene_weights is not None:
         W, gene_weights = W * gene_weights[:, None], gene_weights[columns]
     blocks = Blocks(as_source(X, n_jobs=n_jobs), gene_weights=gene_weights, n_jobs=n_jobs)
-    return blocks.usages(W[columns], penalty.cell_step(gram_of(W))) * scale.astype(blocks.dtype)
-
-
-def leading_scores(blocks: Blocks, genes: np.ndarray, n_directions: int, rng: np.random.Generator) -> np.ndarray:
-    """Cells (cells, directions) along the leading singular directions of some genes (a mask), the strongest first."""
-    many = starts.sample(blocks, rng, n_cells=starts.WHOLE_CELLS, n_genes=int(genes.sum()), required=genes)
-    with single_threaded_blas():
-        directions = svd(many.blocks, n_directions, rng)[2]
-    return blocks.usages(many.embed(directions), products)
+    return (blocks.usages(W[columns], penalty.cell_step(gram_of(W))) * scale).astype(blocks.value_dtype, copy=False)

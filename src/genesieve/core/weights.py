@@ -32,19 +32,9 @@ def variation_weights(mean: Vector, variance: Vector) -> Vector:
 
 
 def dispersion(X: Any, labels: ArrayLike) -> Vector:
-    """Between-cluster sum of squares of every gene: total minus within.
+    """Between-cluster sum of squares of every gene, ``sum_c n_c (mean_c - mean)^2``, from the sums of clusters alone.
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (cells, genes)
-        The data.
-    labels : array-like of shape (cells,)
-        The cluster of every cell.
-
-    Returns
-    -------
-    ndarray of shape (genes,)
-        ``sum_c n_c (mean_c - mean)^2``, from the sums of the clusters alone.
+    ``labels`` (cells,) is the cluster of every cell of X (cells, genes), dense or sparse.
     """
     names, codes = np.unique(np.asarray(labels), return_inverse=True)
     sums, sizes = cluster_sums(X, codes, len(names))
@@ -53,20 +43,7 @@ def dispersion(X: Any, labels: ArrayLike) -> Vector:
 
 
 def l0_weights(dispersion: ArrayLike, n_genes: int) -> Vector:
-    """Weight 1 for the genes with the largest dispersion, 0 for the rest.
-
-    Parameters
-    ----------
-    dispersion : array-like of shape (genes,)
-        Between-cluster dispersion of every gene.
-    n_genes
-        Number of genes to keep. Among equals the earlier gene is kept.
-
-    Returns
-    -------
-    ndarray of shape (genes,)
-        The weights; exactly ``n_genes`` are 1.
-    """
+    """Weight 1 for the ``n_genes`` genes with the largest dispersion, of equals the earlier, 0 for the rest."""
     return largest(np.asarray(dispersion, dtype=np.float64), n_genes).astype(np.float64)
 
 
@@ -75,20 +52,9 @@ def l1_weights(dispersion: ArrayLike, bound: float) -> Vector:
 
     The maximiser is the dispersion with a threshold taken off, cut at 0 and scaled to unit norm. The threshold is found
     without iteration: the sum of weights falls as it rises, so a binary search over the sorted values tells which
-    genes stay, and given those it is the root of a quadratic.
-
-    Parameters
-    ----------
-    dispersion : array-like of shape (genes,)
-        Between-cluster dispersion of every gene; negative entries get no weight.
-    bound
-        Largest sum of weights, at least 1.
-
-    Returns
-    -------
-    ndarray of shape (genes,)
-        The weights. Where at least ``bound**2`` genes share the largest dispersion no threshold is high enough, and
-        those genes share the bound evenly.
+    genes stay, and with those it is the root of a quadratic. Where at least ``bound**2`` genes share the largest
+    dispersion no threshold is high enough, and those genes share the bound evenly. Negative dispersions get no weight;
+    ``bound`` is at least 1.
     """
     gains = np.maximum(np.asarray(dispersion, dtype=np.float64), 0.0)
     bound = min(bound, math.sqrt(len(gains)))  # more has no effect
@@ -98,26 +64,26 @@ def l1_weights(dispersion: ArrayLike, bound: float) -> Vector:
     if top == 0.0 or bound**2 <= ties:
         return np.where(leaders, min(bound / ties, ties**-0.5), 0.0)
     gaps = (top - gains) / top  # to the leader: near ties keep their digits, squares neither overflow nor vanish
-    kept = np.maximum(_depth(gaps, bound) - gaps, 0.0)
-    return np.asarray(kept / np.linalg.norm(kept))
+    excess = np.maximum(_depth(gaps, bound) - gaps, 0.0)
+    return np.asarray(excess / np.linalg.norm(excess))
 
 
 def _depth(gaps: Vector, bound: float) -> float:
     """How far below the leader the threshold lies: as deep as the bound allows, at most 1, which is no threshold."""
     levels = np.append(np.sort(gaps), 1.0)  # between two neighbours the same genes stay
 
-    def over(kept: int) -> bool:
+    def over(count: int) -> bool:
         # a sum above the bound needs more than bound^2 genes; saying so keeps rounding from pretending otherwise
-        excess = levels[kept] - levels[:kept]
-        return kept > bound**2 and bool(excess.sum() > bound * np.linalg.norm(excess))
+        excess = levels[count] - levels[:count]
+        return count > bound**2 and bool(excess.sum() > bound * np.linalg.norm(excess))
 
-    kept = bisect_left(range(len(levels)), True, key=over)
-    if kept == len(levels):
+    count = bisect_left(range(len(levels)), True, key=over)
+    if count == len(levels):
         return 1.0
-    stay = levels[:kept]
+    stay = levels[:count]
     spread = ((stay - stay.mean()) ** 2).sum()
-    total = bound * math.sqrt(spread / (1.0 - bound**2 / kept))  # sum of the excess at which sum = bound * norm
-    return float(min(stay.mean() + total / kept, levels[kept]))
+    total = bound * math.sqrt(spread / (1.0 - bound**2 / count))  # sum of the excess at which sum = bound * norm
+    return float(min(stay.mean() + total / count, levels[count]))
 
 
 def cluster_sums(X: Any, labels: NDArray[Any], n_clusters: int) -> tuple[Vector, Vector]:

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from genesieve._files import write_whole
+from genesieve.core.cells.blocks import FROM_ZERO
 from genesieve.core.objective import pack_penalty, unpack_penalty
 from genesieve.core.solvers import Factors, Progress, Result, Snapshot
 
@@ -25,7 +27,7 @@ SAME_SUM = 1e-9
 
 
 @dataclass(frozen=True)
-class Kept:
+class SavedFit:
     """What a checkpoint holds: the restart in progress, where it stands, and the best of those before it."""
 
     restart: int
@@ -42,27 +44,27 @@ class Checkpoint:
         if not self._path.parent.is_dir():
             raise ValueError(f"checkpoint must be a file in a folder that is there, got {str(path)!r}")
 
-    def read(self) -> Kept | None:
+    def read(self) -> SavedFit | None:
         """What is there to go on from; None if nothing is."""
         if not self._path.exists():
             return None
         try:
-            kept, fit = _load(self._path)
+            saved, fit = _load(self._path)
         except Exception as error:  # a file of anyone else may go wrong in any way
             said = " ".join(str(error).split())[:200] or type(error).__name__
             raise ValueError(f"checkpoint must be a file of genesieve, got {self._path}: {said}") from None
         self._check_same(fit)
-        return kept
+        return saved
 
-    def keeper(self, restart: int, best: Result | None) -> Callable[[Snapshot], None]:
+    def saver(self, restart: int, best: Result | None) -> Callable[[Snapshot], None]:
         """A function that writes snapshots of a restart, with the best result before it."""
 
-        def keep(snapshot: Snapshot) -> None:
+        def save(snapshot: Snapshot) -> None:
             about = {
                 "format": FORMAT,
                 "fit": self._fit,
                 "restart": restart,
-                "stage": snapshot.stage,
+                "stage": snapshot.penalty_number,
                 "history": [asdict(step) for step in snapshot.history],
                 "best": None if best is None else _pack(best),
             }
@@ -73,19 +75,11 @@ class Checkpoint:
                     arrays["best/H"] = best.factors.H
             self._write({"about": np.array(json.dumps(about)), **arrays})
 
-        return keep
+        return save
 
     def _write(self, arrays: dict[str, np.ndarray]) -> None:
-        """Replace the file in one step: whoever looks finds the old one or the new one, whole."""
-        unfinished = self._path.with_name(f".{self._path.name}.{os.getpid()}.part")
-        try:
-            with unfinished.open("wb") as file:
-                np.savez(file, **arrays)  # type: ignore[arg-type]
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(unfinished, self._path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        with write_whole(self._path) as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
 
     def _check_same(self, fit: dict[str, Any]) -> None:
         for name, now in self._fit.items():
@@ -99,7 +93,7 @@ class Checkpoint:
                 )
 
 
-def _load(path: Path) -> tuple[Kept, dict[str, Any]]:
+def _load(path: Path) -> tuple[SavedFit, dict[str, Any]]:
     """What a file holds, and of which fit."""
     with np.load(path, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
@@ -107,12 +101,12 @@ def _load(path: Path) -> tuple[Kept, dict[str, Any]]:
     if about["format"] != FORMAT:
         raise ValueError(f"format {about['format']!r}")
     now, best = (_under(name, arrays) for name in ("now", "best"))
-    kept = Kept(
+    saved = SavedFit(
         restart=about["restart"],
         snapshot=Snapshot(about["stage"], now, _history(about["history"])),
         best=None if about["best"] is None else _unpack(about["best"], best),
     )
-    return kept, about["fit"]
+    return saved, about["fit"]
 
 
 def _pack(result: Result) -> dict[str, Any]:
@@ -128,7 +122,7 @@ def _pack(result: Result) -> dict[str, Any]:
 
 def _unpack(packed: dict[str, Any], arrays: dict[str, np.ndarray]) -> Result:
     return Result(
-        factors=Factors(arrays.get("H"), arrays["W"]),
+        factors=Factors(arrays.get("H", FROM_ZERO), arrays["W"]),
         gram=arrays["gram"],
         objective=packed["objective"],
         squared_residual=packed["squared_residual"],

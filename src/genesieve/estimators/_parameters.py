@@ -1,143 +1,234 @@
-"""The parameters of `SSNMF` at the door: checked once, before any work, and read in the core's terms.
+"""The one table of the parameters of `SSNMF`: checks at the door, records, checkpoints, settings and options follow it.
 
-``model`` is the estimator throughout, which these functions only read.
+Light to import: the command line makes its options from the table before anything heavy is loaded.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from hashlib import sha256
-from numbers import Integral, Real
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
-from genesieve._checks import check_array, check_choice, check_integer, check_number
-from genesieve.core.cells.blocks import Blocks
-from genesieve.core.schedule import SOLVERS, SPARSITIES, STARTS
-from genesieve.core.solvers import Factors
-from genesieve.interpret.labels import RULES
-
+STARTS = ("nmf", "random", "nndsvd")
 WEIGHTINGS = ("variation", "auto")
-# Parameters that do not decide where a fit ends, or only after it has ended.
-INDIFFERENT = ("n_jobs", "memory", "callback", "checkpoint", "labels", "n_clusters", "resolution", "gauge")
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+Shape = tuple[int, int]  # cells, genes
+
+# ------------------------------------------------------------------------------------------------ what values may be
 
 
-def check_parameters(model: Any, shape: tuple[int, int]) -> None:
-    """Raise unless the parameters fit together and suit data of this shape."""
-    n_cells, n_genes = shape
-    why = f"the smaller of n_samples={n_cells} and n_features={n_genes}"
-    check_integer("n_components", model.n_components, 1, min(shape), why=why)
-    if model.n_genes is not None:
-        check_integer("n_genes", model.n_genes, 1, n_genes, why="the genes given")
-    check_choice("sparsity", model.sparsity, SPARSITIES)
-    check_choice("solver", model.solver, list(SOLVERS))
-    if not (isinstance(model.orthogonality, str) and model.orthogonality in ("exact", "auto")):
-        check_number("orthogonality", model.orthogonality, or_else="'exact' or 'auto'")
-    _check_labels(model, n_cells)
-    check_choice("gauge", model.gauge, ["unit", None])
-    if isinstance(model.gene_weights, str):
-        check_choice("gene_weights", model.gene_weights, WEIGHTINGS)
-    check_integer("max_iter", model.max_iter, 1)
-    check_integer("n_restarts", model.n_restarts, 1)
-    if model.tol is not None:
-        check_number("tol", model.tol)
-    if model.n_jobs is not None and model.n_jobs != -1:
-        check_integer("n_jobs", model.n_jobs, 1)
-    if isinstance(model.init, str):
-        check_choice("init", model.init, list(STARTS))
-    _check_resources(model)
+class Anything:
+    """Any value: it is checked where it is read, or needs no check."""
+
+    option_type: type = str
+    metavar: str | None = None
+
+    def check(self, name: str, value: Any, shape: Shape | None) -> None:
+        """Raise unless the value is one of these; without a shape, the data are not known yet."""
+
+    def parse(self, name: str, value: Any) -> Any:
+        """What a setting stands for; words come from the command line."""
+        return value
 
 
-def _check_labels(model: Any, n_cells: int) -> None:
-    check_choice("labels", model.labels, RULES)
-    if model.n_clusters is not None:
-        if model.resolution is not None:
-            raise ValueError(f"n_clusters must be None where a resolution is given, got {model.n_clusters!r}")
-        check_integer("n_clusters", model.n_clusters, 1, n_cells, why="the cells given")
-    if model.resolution is not None:
-        if model.labels != "leiden":
-            raise ValueError(f"resolution must be None unless labels is 'leiden', got labels={model.labels!r}")
-        check_number("resolution", model.resolution)
+@dataclass(frozen=True)
+class Words(Anything):
+    """One of some words; with ``others``, what is no word is checked where it is read."""
+
+    words: tuple[str | None, ...]
+    others: bool = False
+
+    @property
+    def metavar(self) -> str:  # type: ignore[override]
+        """The choices on the command line, where None is a word too."""
+        none = ("none",) if self.others else ()
+        return "|".join(word or "none" for word in (*self.words, *none))
+
+    def check(self, name: str, value: Any, shape: Shape | None) -> None:
+        from genesieve._checks import check_choice
+
+        if isinstance(value, str) or not self.others:
+            check_choice(name, value, self.words)
+
+    def parse(self, name: str, value: Any) -> Any:
+        return None if value == "none" and (self.others or None in self.words) else value
 
 
-def _check_resources(model: Any) -> None:
-    read_memory(model.memory)
-    if model.checkpoint is None:
-        return
-    if not isinstance(model.checkpoint, str | os.PathLike):
-        raise TypeError(f"checkpoint must be the path of a file or None, got {type(model.checkpoint).__name__}")
-    if not isinstance(model.random_state, Integral):
+@dataclass(frozen=True)
+class Whole(Anything):
+    """A whole number from ``low`` to the size of the data; ``also`` may be None or other numbers."""
+
+    low: int = 1
+    up_to: str | None = None  # the cells given, the genes given, or the smaller
+    also: tuple[int | None, ...] = ()
+    option_type = int
+
+    def check(self, name: str, value: Any, shape: Shape | None) -> None:
+        from genesieve._checks import check_integer
+
+        if (value is None or isinstance(value, Integral)) and value in self.also:
+            return
+        high, why = None, ""
+        if self.up_to is not None and shape is not None:
+            sizes = {"the cells given": shape[0], "the genes given": shape[1]}
+            smaller = f"the smaller of n_samples={shape[0]} and n_features={shape[1]}"
+            high, why = sizes.get(self.up_to, min(shape)), self.up_to if self.up_to in sizes else smaller
+        check_integer(name, value, self.low, high, why=why)
+
+
+@dataclass(frozen=True)
+class Number(Anything):
+    """A number that is not negative; ``also`` may be None or words."""
+
+    also: tuple[str | None, ...] = ()
+
+    @property
+    def metavar(self) -> str:  # type: ignore[override]
+        """NUMBER, or a word."""
+        return "|".join(["NUMBER", *filter(None, self.also)])
+
+    def check(self, name: str, value: Any, shape: Shape | None) -> None:
+        from genesieve._checks import check_number
+
+        if (value is not None and not isinstance(value, str)) or value not in self.also:
+            check_number(name, value, or_else=" or ".join(map(repr, filter(None, self.also))))
+
+    def parse(self, name: str, value: Any) -> Any:
+        try:
+            return float(value) if isinstance(value, str) and value not in self.also else value
+        except ValueError:
+            expected = " or ".join(map(repr, filter(None, self.also)))
+            raise ValueError(f"{name} must be a number, {expected}, got {value!r}") from None
+
+
+class Size(Anything):
+    """Bytes, as a number or as words like ``"2GB"``."""
+
+    def check(self, name: str, value: Any, shape: Shape | None) -> None:
+        read_memory(value, name)
+
+
+class File(Anything):
+    """The path of a file, or None."""
+
+    def check(self, name: str, value: Any, shape: Shape | None) -> None:
+        if value is not None and not isinstance(value, str | os.PathLike):
+            raise TypeError(f"{name} must be the path of a file or None, got {type(value).__name__}")
+
+
+# ------------------------------------------------------------------------------------------------ the table
+
+
+@dataclass(frozen=True)
+class Option:
+    """A parameter as a setting of a run, and so on the command line: ``n_restarts`` is ``--restarts`` there."""
+
+    name: str
+    help: str
+    short: str | None = None
+    default: Any = None  # None: the estimator's own
+    kind: Anything | None = None  # where a setting may be less than the parameter
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What the rest of the package knows of a parameter."""
+
+    kind: Anything
+    option: Option | None = None
+    recorded: bool = True  # with a fit, in uns
+    decides: bool = True  # where the fit ends: a checkpoint must agree in it
+    of_method: bool = False  # set by the methods of the paper
+
+
+# In the order of the signature.
+PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
+    {
+        "n_components": Parameter(Whole(up_to="the smaller"), Option("rank", "Number of programs.", "-r")),
+        "n_genes": Parameter(
+            Whole(up_to="the genes given", also=(None,)),
+            Option("genes", "Gene budget: how many genes to keep.", "-k"),
+        ),
+        "sparsity": Parameter(
+            Words(("rows", "columns", "entries", None)), Option("sparsity", "What the budget counts."), of_method=True
+        ),
+        "orthogonality": Parameter(
+            Number(also=("exact", "auto")), Option("orthogonality", "Keep programs apart in cells."), of_method=True
+        ),
+        "solver": Parameter(Words(("bcd", "mapalm", "palm")), Option("solver", "Algorithm."), of_method=True),
+        "init": Parameter(Words(STARTS, others=True), of_method=True),
+        "max_iter": Parameter(Whole(), Option("max_iter", "Iterations at most.")),
+        "tol": Parameter(Number(also=(None,))),
+        "n_restarts": Parameter(Whole(), Option("restarts", "Starts, of which the best is kept.")),
+        "labels": Parameter(
+            Words(("argmax", "kmeans", "leiden")),
+            Option("label_rule", "Label cells by their largest program, or by clusters."),
+            decides=False,
+        ),
+        "n_clusters": Parameter(
+            Whole(up_to="the cells given", also=(None,)),
+            Option("clusters", "Clusters of kmeans or leiden; as many as programs."),
+            decides=False,
+        ),
+        "resolution": Parameter(Number(also=(None,)), decides=False),
+        "gauge": Parameter(Words(("unit", None)), decides=False, of_method=True),
+        "gene_weights": Parameter(
+            Words(WEIGHTINGS, others=True), Option("gene_weights", "Weigh genes by how they vary, or alike.")
+        ),
+        "required_genes": Parameter(Anything(), recorded=False),
+        "line_search": Parameter(Anything()),
+        "n_jobs": Parameter(
+            Whole(also=(None, -1)),
+            Option("jobs", "Threads; every core there is if not given.", "-j"),
+            recorded=False,
+            decides=False,
+        ),
+        "memory": Parameter(Size(), recorded=False, decides=False),
+        "callback": Parameter(Anything(), recorded=False, decides=False),
+        "checkpoint": Parameter(File(), recorded=False, decides=False),
+        "random_state": Parameter(Anything(), Option("seed", "Seed of the fit.", default=0, kind=Whole(0))),
+    }
+)
+RECORDED = tuple(name for name, parameter in PARAMETERS.items() if parameter.recorded)
+DECIDING = tuple(name for name, parameter in PARAMETERS.items() if parameter.decides)
+OF_METHOD = tuple(name for name, parameter in PARAMETERS.items() if parameter.of_method)
+OPTIONS = {name: parameter.option for name, parameter in PARAMETERS.items() if parameter.option is not None}
+
+
+def check_parameters(model: Any, shape: Shape | None = None, *, as_settings: bool = False) -> None:
+    """Raise unless the parameters fit together and suit data of this shape, if it is known.
+
+    Errors name the estimator's parameters, or the settings of a run that these came from.
+    """
+    for name, parameter in PARAMETERS.items():
+        option = parameter.option if as_settings else None
+        kind = option.kind if option is not None and option.kind is not None else parameter.kind
+        kind.check(name if option is None else option.name, getattr(model, name), shape)
+    if model.n_clusters is not None and model.resolution is not None:
+        raise ValueError(f"n_clusters must be None where a resolution is given, got {model.n_clusters!r}")
+    if model.resolution is not None and model.labels != "leiden":
+        raise ValueError(f"resolution must be None unless labels is 'leiden', got labels={model.labels!r}")
+    if model.checkpoint is not None and not isinstance(model.random_state, Integral):
         raise ValueError(
             "random_state must be an integer with a checkpoint, so that a run started again takes the same way,"
             f" got {model.random_state!r}"
         )
 
 
-def read_memory(memory: float | str | None) -> float | None:
+def read_memory(memory: float | str | None, name: str = "memory") -> float | None:
     """Bytes, from a number of them or from words like ``"2GB"``."""
+    from genesieve._checks import check_number
+
     if memory is None:
         return None
     if isinstance(memory, str):
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", memory, re.IGNORECASE)
         if found is None:
-            raise ValueError(f"memory must be a size like '2GB' or a number of bytes, got {memory!r}")
+            raise ValueError(f"{name} must be a size like '2GB' or a number of bytes, got {memory!r}")
         return float(found[1]) * UNITS[found[2].upper()]
-    check_number("memory", memory, or_else="a size like '2GB'")
+    check_number(name, memory, or_else="a size like '2GB'")
     return float(memory)
-
-
-def read_required(model: Any, n_genes: int) -> np.ndarray | None:
-    """The required genes as a mask."""
-    if model.required_genes is None:
-        return None
-    if model.sparsity != "rows" or model.n_genes is None:
-        raise ValueError("required_genes must be None unless sparsity is 'rows' and n_genes is a number")
-    required = np.asarray(model.required_genes)
-    if required.dtype != bool or required.shape != (n_genes,):
-        if required.ndim != 1 or required.dtype.kind not in "iu" or not np.isin(required, np.arange(n_genes)).all():
-            raise ValueError(
-                f"required_genes must be a mask of length {n_genes} or indices below it (the genes given),"
-                f" got an array of {required.dtype} of shape {required.shape}"
-            )
-        required = np.isin(np.arange(n_genes), required)
-    if required.sum() > model.n_genes:
-        raise ValueError(f"required_genes must be at most n_genes={model.n_genes}, got {required.sum()}")
-    return required
-
-
-def read_start(model: Any, blocks: Blocks, gene_weights: np.ndarray | None) -> Factors:
-    """The user's pair (H0, W0), under the gene weights of the fit."""
-    if not isinstance(model.init, tuple | list) or len(model.init) != 2:
-        raise TypeError(f"init must be one of {list(STARTS)} or a pair (H0, W0), got {type(model.init).__name__}")
-    H, W = (
-        check_array(f"init {name}", factor, (size, model.n_components))
-        for name, factor, size in zip(("H0", "W0"), model.init, blocks.shape, strict=True)
-    )
-    if gene_weights is not None:
-        W = W * gene_weights[:, None]
-    return Factors(H.astype(blocks.dtype), W.astype(blocks.dtype))
-
-
-def describe_fit(model: Any, blocks: Blocks) -> dict[str, Any]:
-    """What makes a fit the one it is, in plain types: parameters and data."""
-    chosen = {name: _plain(value) for name, value in model.get_params().items() if name not in INDIFFERENT}
-    chosen["orthogonality_"] = _plain(model.orthogonality_)  # what "auto" stands for
-    mean = blocks.moments().mean
-    numbered = float(np.arange(1, len(mean) + 1) @ mean)  # genes in another order give another sum
-    return {**chosen, "shape": list(blocks.shape), "squared_norm": blocks.squared_norm, "numbered_means": numbered}
-
-
-def _plain(value: Any) -> Any:
-    """Numbers, words, None, and a digest of arrays."""
-    if value is None or isinstance(value, str | bool):
-        return value
-    if isinstance(value, Real):
-        return float(value)
-    return sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in _arrays(value))).hexdigest()
-
-
-def _arrays(value: Any) -> list[np.ndarray]:
-    return [np.asarray(part) for part in value] if isinstance(value, tuple | list) else [np.asarray(value)]

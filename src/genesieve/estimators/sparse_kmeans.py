@@ -4,10 +4,11 @@ Both penalties maximise the weighted between-cluster dispersion ``sum_j w_j d_j`
 turn: k-means on the weighted genes, then the best weights for its clusters. They differ in the weights they allow.
 """
 
+from __future__ import annotations
+
 import math
 import warnings
 from collections.abc import Callable
-from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple, Self
 
@@ -24,12 +25,14 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from genesieve._checks import check_choice, check_integer, check_number
+from genesieve._random import as_generator
 from genesieve.core.weights import Vector, cluster_sums, dispersion, l0_weights, l1_weights
 
 __all__ = ["SparseKMeans", "dispersion", "l0_weights", "l1_weights"]
 
 Matrix = Any  # (cells, genes), a dense array or scipy's CSR; every operation below works on both
-Update = Callable[[Vector], Vector]
+Labels = NDArray[np.int32]
+Update = Callable[[Vector], Vector]  # the best weights for a dispersion
 
 # Of sqrt(genes), beyond which the bound is idle. A quarter is 5.6 at 500 genes, as published for the synthetic data.
 DEFAULT_BOUND_SHARE = 0.25
@@ -69,7 +72,7 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
     tol
         Stop when the weights change by less than this, relative to their sum.
     random_state
-        Seed or `numpy.random.RandomState` for the starts.
+        Seed, `numpy.random.Generator` or `numpy.random.RandomState` for the starts.
 
     Attributes
     ----------
@@ -91,6 +94,16 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
     it started.
 
     Sparse data are never made dense.
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> X, classes = gs.datasets.synthetic(mean=3.0, random_state=0)
+    >>> model = gs.SparseKMeans(3, n_genes=120, random_state=0).fit(X)
+    >>> int(model.get_support().sum())
+    120
+    >>> gs.metrics.purity(classes, model.labels_)
+    1.0
     """
 
     def __init__(
@@ -104,7 +117,7 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         n_init: int = 10,
         max_iter: int = 20,
         tol: float = 1e-4,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.penalty = penalty
@@ -133,18 +146,17 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         """
         X = self._validated(X, reset=True)
         update = self._check_parameters(X)
-        fits = [self._fit_from(X, init, seed, update) for init, seed in self._starts()]
-        best = max(fits, key=lambda fit: fit.criterion)
+        best = max((self._fit_from(X, *start, update) for start in self._starts()), key=lambda fit: fit.criterion)
         if not best.settled:
             warnings.warn(f"the gene weights had not settled after {self.max_iter} rounds", ConvergenceWarning, 2)
         self.labels_ = best.labels
         self.weights_ = best.weights.astype(X.dtype)
-        self.cluster_centers_ = _centres(X, best.labels, self.n_clusters).astype(X.dtype)
+        self.cluster_centers_ = _Clusters(X, best.labels, self.n_clusters).centres().astype(X.dtype)
         self.criterion_ = best.criterion
         self.n_iter_ = best.n_iter
         return self
 
-    def predict(self, X: Any) -> NDArray[np.int32]:
+    def predict(self, X: Any) -> Labels:
         """Assign cells to the nearest centre under the gene weights.
 
         Parameters
@@ -163,19 +175,34 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         nearest = pairwise_distances_argmin(X @ select, self.cluster_centers_.astype(X.dtype) @ select)
         return np.asarray(nearest, dtype=np.int32)
 
-    def _fit_from(self, X: Matrix, init: Any, seed: int, update: Update) -> "_Fit":
-        start = _kmeans(X, self.n_clusters, init, seed=seed)
-        return _alternate(X, start, update, n_clusters=self.n_clusters, max_iter=self.max_iter, tol=self.tol)
+    def _fit_from(self, X: Matrix, init: Any, seed: int, update: Update) -> _Fit:
+        """Weights and k-means in turn; the labels that come out are those of k-means under the weights that do."""
+        labels = _kmeans(X, self.n_clusters, init, seed=seed)
+        weights = update(dispersion(X, labels))
+        for n_iter in range(1, self.max_iter + 1):
+            Z = X @ _selector(weights, X.dtype)  # (cells, selected genes)
+            labels = _kmeans(Z, self.n_clusters, _Clusters(Z, labels, self.n_clusters).centres())
+            spread = dispersion(X, labels)
+            better = update(spread)
+            settled = bool(np.abs(better - weights).sum() <= self.tol * weights.sum())
+            if settled or n_iter == self.max_iter:
+                break
+            weights = better
+        return _Fit(labels, weights, float(weights @ spread), n_iter, settled)
 
     def _starts(self) -> list[tuple[Any, int]]:
-        """List the starting centres, or the rule to draw them, with a seed each."""
+        """The starting centres, or the rule to draw them, with a seed each."""
         if not isinstance(self.init, str):
             return [(self.init, 0)]
-        rng = check_random_state(self.random_state)
-        return [(self.init, int(seed)) for seed in rng.randint(np.iinfo(np.int32).max, size=self.n_init)]
+        given, most = self.random_state, np.iinfo(np.int32).max
+        if given is None or isinstance(given, np.random.Generator):
+            seeds = as_generator(given).integers(most, size=self.n_init)
+        else:  # scikit-learn's own draws, so that a seed gives the starts that it always gave
+            seeds = check_random_state(given).randint(most, size=self.n_init)
+        return [(self.init, int(seed)) for seed in seeds]
 
     def _check_parameters(self, X: Matrix) -> Update:
-        """Check every parameter against the data, and return the weight update that they describe."""
+        """Check every parameter against the data; the weight update that they describe."""
         cells, genes = X.shape
         check_choice("penalty", self.penalty, ("l0", "l1"))
         check_integer("n_clusters", self.n_clusters, 1, cells, why=f"the cells given, n_samples={cells}")
@@ -188,21 +215,21 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         elif np.shape(self.init) != (self.n_clusters, genes):
             expected = f"{(self.n_clusters, genes)} (clusters x genes)"
             raise ValueError(f"init must have shape {expected}, got {np.shape(self.init)}")
-        return self._l0_update(genes) if self.penalty == "l0" else self._l1_update(genes)
+        return self._update(genes)
 
-    def _l0_update(self, genes: int) -> Update:
-        if self.bound is not None:
-            raise ValueError(f"bound must be None with penalty='l0' (n_genes is its parameter), got {self.bound!r}")
-        n_genes = genes if self.n_genes is None else self.n_genes
-        check_integer("n_genes", n_genes, 1, genes, why="the genes given")
-        return partial(l0_weights, n_genes=n_genes)
-
-    def _l1_update(self, genes: int) -> Update:
-        if self.n_genes is not None:
-            raise ValueError(f"n_genes must be None with penalty='l1' (bound is its parameter), got {self.n_genes!r}")
+    def _update(self, genes: int) -> Update:
+        own, other = ("n_genes", "bound") if self.penalty == "l0" else ("bound", "n_genes")
+        if getattr(self, other) is not None:
+            expected = f"None with penalty={self.penalty!r} ({own} is its parameter)"
+            raise ValueError(f"{other} must be {expected}, got {getattr(self, other)!r}")
+        if self.penalty == "l0":
+            n_genes = genes if self.n_genes is None else self.n_genes
+            check_integer("n_genes", n_genes, 1, genes, why="the genes given")
+            return lambda spread: l0_weights(spread, n_genes)
         bound = max(1.0, DEFAULT_BOUND_SHARE * math.sqrt(genes)) if self.bound is None else self.bound
-        _check_bound(bound)
-        return partial(l1_weights, bound=bound)
+        if not isinstance(bound, Real) or isinstance(bound, bool) or not float(bound) >= 1:
+            raise ValueError(f"bound must be a number >= 1, got {bound!r}")
+        return lambda spread: l1_weights(spread, bound)
 
     def _validated(self, X: Any, *, reset: bool) -> Matrix:
         # what scikit-learn's k-means takes: CSR with 32-bit indices
@@ -222,28 +249,11 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
 
 
 class _Fit(NamedTuple):
-    labels: NDArray[np.int32]
+    labels: Labels
     weights: Vector
     criterion: float
     n_iter: int
     settled: bool
-
-
-def _alternate(
-    X: Matrix, labels: NDArray[np.int32], update: Update, *, n_clusters: int, max_iter: int, tol: float
-) -> _Fit:
-    """Weights and k-means in turn. The labels that come out are those of k-means under the weights that come out."""
-    weights = update(dispersion(X, labels))
-    for n_iter in range(1, max_iter + 1):
-        Z = X @ _selector(weights, X.dtype)  # (cells, selected genes)
-        labels = _kmeans(Z, n_clusters, _centres(Z, labels, n_clusters))
-        spread = dispersion(X, labels)
-        better = update(spread)
-        settled = bool(np.abs(better - weights).sum() <= tol * weights.sum())
-        if settled or n_iter == max_iter:
-            break
-        weights = better
-    return _Fit(labels, weights, float(weights @ spread), n_iter, settled)
 
 
 def _selector(weights: NDArray[Any], dtype: np.dtype[Any]) -> sp.csr_array:
@@ -254,16 +264,12 @@ def _selector(weights: NDArray[Any], dtype: np.dtype[Any]) -> sp.csr_array:
     return sp.csr_array((entries, (support, columns)), shape=(len(weights), len(support)))
 
 
-def _centres(X: Matrix, labels: NDArray[Any], n_clusters: int) -> Vector:
-    return _Clusters(*cluster_sums(X, labels, n_clusters)).centres()
-
-
-def _kmeans(Z: Matrix, n_clusters: int, init: Any, *, seed: int = 0) -> NDArray[np.int32]:
+def _kmeans(Z: Matrix, n_clusters: int, init: Any, *, seed: int = 0) -> Labels:
     lloyd = KMeans(n_clusters, init=init, n_init=1, max_iter=KMEANS_MAX_ITER, tol=0.0, random_state=seed).fit(Z)
     return _move_cells(Z, lloyd.labels_, n_clusters)
 
 
-def _move_cells(Z: Matrix, labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.int32]:
+def _move_cells(Z: Matrix, labels: Labels, n_clusters: int) -> Labels:
     """Move one cell at a time to another cluster while that lowers the within-cluster dispersion.
 
     Each sweep screens all cells in one product, then takes the promising ones by falling gain, which makes the result
@@ -271,21 +277,21 @@ def _move_cells(Z: Matrix, labels: NDArray[np.int32], n_clusters: int) -> NDArra
     """
     labels = labels.astype(np.int32)
     norms = row_norms(Z, squared=True)
-    clusters = _Clusters(*cluster_sums(Z, labels, n_clusters))
+    clusters = _Clusters(Z, labels, n_clusters)
     for _ in range(KMEANS_MAX_ITER):
         centres = clusters.centres().astype(Z.dtype)
         squared = norms[:, None] - 2.0 * (Z @ centres.T) + (centres**2).sum(axis=1)  # (cells, clusters)
         _, gain = _moves(squared, labels, clusters.sizes)
         promising = np.flatnonzero(gain > 0)
-        moved = 0
+        moved = False
         for cell in promising[np.argsort(-gain[promising], kind="stable")]:
             row = (np.ones((1, 1)) @ Z[[cell]])[0]  # (genes,), dense and float64 whatever Z is
             target, saved = _moves(clusters.squared_distances(row)[None, :], labels[[cell]], clusters.sizes)
             if saved[0] > MOVE_MARGIN * (row @ row):
                 clusters.move(row, labels[cell], target[0])
                 labels[cell] = target[0]
-                moved += 1
-        if moved == 0:
+                moved = True
+        if not moved:
             break
     return labels
 
@@ -293,9 +299,9 @@ def _move_cells(Z: Matrix, labels: NDArray[np.int32], n_clusters: int) -> NDArra
 class _Clusters:
     """Sums, sizes and squared norms of the sums of the clusters, kept up to date as cells move."""
 
-    def __init__(self, sums: Vector, sizes: Vector) -> None:
-        self.sums, self.sizes = sums, sizes
-        self.norms = (sums**2).sum(axis=1)
+    def __init__(self, X: Matrix, labels: Labels, n_clusters: int) -> None:
+        self.sums, self.sizes = cluster_sums(X, labels, n_clusters)
+        self.norms = (self.sums**2).sum(axis=1)
 
     def centres(self) -> Vector:
         return np.asarray(self.sums / np.maximum(self.sizes, 1.0)[:, None])  # an empty cluster sits at the origin
@@ -311,7 +317,7 @@ class _Clusters:
             self.norms[cluster] = self.sums[cluster] @ self.sums[cluster]
 
 
-def _moves(squared: NDArray[Any], labels: NDArray[np.int32], sizes: Vector) -> tuple[NDArray[np.intp], Vector]:
+def _moves(squared: NDArray[Any], labels: Labels, sizes: Vector) -> tuple[NDArray[np.intp], Vector]:
     """Best cluster for every cell when the centres follow the move, and what the move saves (Hartigan 1975)."""
     cells = np.arange(len(labels))
     costs = squared * (sizes / (sizes + 1.0))  # dispersion added by joining; (cells, clusters)
@@ -319,8 +325,3 @@ def _moves(squared: NDArray[Any], labels: NDArray[np.int32], sizes: Vector) -> t
     costs[cells, labels] = squared[cells, labels] * own / np.maximum(own - 1.0, 1.0)  # taken away by leaving
     target = costs.argmin(axis=1)
     return target, costs[cells, labels] - costs[cells, target]
-
-
-def _check_bound(bound: Any) -> None:
-    if not isinstance(bound, Real) or isinstance(bound, bool) or not float(bound) >= 1:
-        raise ValueError(f"bound must be a number >= 1, got {bound!r}")

@@ -16,15 +16,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from genesieve._checks import check_array, check_non_negative, check_two_dimensional, one_line_errors
 from genesieve._random import as_generator
-from genesieve.core.cells.blocks import Blocks
+from genesieve.core.cells.blocks import Blocks, NoUsages
+from genesieve.core.cells.low_rank import leading_scores
 from genesieve.core.cells.streamed import as_source, streamed
 from genesieve.core.objective import gram_of
-from genesieve.core.schedule import Model, leading_scores, score_cells
-from genesieve.core.solvers import Callback, Result, best_of
+from genesieve.core.schedule import Schedule, score_cells
+from genesieve.core.solvers import SOLVERS, Callback, Journal, Result, best_of
 from genesieve.core.weights import variation_weights
-from genesieve.estimators._checkpoint import Checkpoint, Kept
-from genesieve.estimators._parameters import check_parameters, describe_fit, read_memory, read_required, read_start
+from genesieve.estimators._checkpoint import Checkpoint, SavedFit
+from genesieve.estimators._parameters import check_parameters, read_memory
+from genesieve.estimators._reading import describe_fit, read_required, read_start
 from genesieve.interpret.labels import label_cells, n_scores
+from genesieve.interpret.programs import largest_first
 
 STORAGE = ("csr", "csc")
 DTYPES = [np.float64, np.float32]
@@ -75,8 +78,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     resolution
         Resolution of ``"leiden"``, instead of a number of clusters.
     gauge
-        ``"unit"`` gives every program's gene vector unit length, so that usages carry the scale of the data; ``None``
-        leaves the factors as the solver ended.
+        ``"unit"`` gives every program's gene vector unit length, so that usages carry the scale of the data, and puts
+        the programs that cells use most in all first; ``None`` leaves the factors as the solver ended.
     gene_weights
         A positive weight for each gene in the fit; ``components_`` stays on the scale of the data. ``"variation"``:
         the gene's coefficient of variation, so that the budget goes to genes that vary, not to abundant ones.
@@ -104,6 +107,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ----------
     components_ : (n_components, n_features) array
         Gene weights of every program.
+    n_components_ : int
+        Number of programs.
     labels_ : (n_samples,) array
         The program that each cell uses most, or its cluster.
     confidence_ : (n_samples,) array
@@ -123,6 +128,29 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         gauge to the solver's, and the weight of every gene or ``None``.
     orthogonality_ : float or "exact"
         The penalty that ``"auto"`` stood for.
+
+    References
+    ----------
+    The model, its constraints and the solvers ``"palm"`` and ``"mapalm"``: Min, Xu, Wan and Chang, Structured Sparse
+    Non-negative Matrix Factorization with l2,0-Norm for scRNA-seq Data Analysis.
+
+    Exact blocks: Xu and Yin (2013), A block coordinate descent method for regularized multiconvex optimization with
+    applications to nonnegative tensor factorization and completion, SIAM Journal on Imaging Sciences 6(3).
+
+    Programs and usages in single cells: Kotliar et al. (2019), Identifying gene expression programs of cell-type
+    identity and cellular activity with single-cell RNA-Seq, eLife 8:e43803.
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> X = gs.datasets.demo().X  # logged expression of 700 cells on 765 genes
+    >>> model = gs.SSNMF(6, n_genes=200, random_state=0)
+    >>> model.fit_transform(X).shape
+    (700, 6)
+    >>> model.components_.shape, int(model.get_support().sum())
+    ((6, 765), 200)
+    >>> model.transform(X[:10]).shape
+    (10, 6)
     """
 
     def __init__(
@@ -186,6 +214,10 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Fit, and return the usages of the cells (cells x programs)."""
         return self._fit(X)
 
+    def fit_predict(self, X: Any, y: object = None) -> np.ndarray:
+        """Fit, and return the labels of the cells."""
+        return self.fit(X).labels_
+
     def transform(self, X: Any, *, selected_only: bool = False) -> np.ndarray:
         """Usages of new cells, with the fitted programs and penalty.
 
@@ -218,8 +250,13 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return np.flatnonzero(mask) if indices else mask
 
     @property
-    def _n_features_out(self) -> int:
+    def n_components_(self) -> int:
+        """Number of programs of the fit."""
         return len(self.components_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -270,7 +307,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = self._read(X, reset=True)
         check_parameters(self, X.shape)
         source = as_source(X, n_jobs=self.n_jobs, memory=read_memory(self.memory), rank=self.n_components)
-        if not source.holds_usages and self.solver != "bcd":
+        if SOLVERS[self.solver].needs_usages and not source.holds_usages:
             raise ValueError(f"solver must be 'bcd' for a Dask array, got {self.solver!r}")
         blocks = Blocks(source, n_jobs=self.n_jobs)
         self.orthogonality_, self.gene_weights_ = self._resolve(blocks)
@@ -278,21 +315,22 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             blocks = blocks.weighted(self.gene_weights_)
         rng = as_generator(self.random_state)
         best = self._fit_starts(blocks, rng.spawn(self.n_restarts))
-        H = self._publish(best, _usages(blocks, best), blocks.plain_norm)
+        H = self._publish(best, _usages(blocks, best), blocks)
         self._label(blocks, H, seed=int(rng.integers(2**31)))
         return H
 
     def _fit_starts(self, blocks: Blocks, starts: list[np.random.Generator]) -> Result:
         """The best of the fits from every start; a checkpoint says which are done, and where to go on."""
-        model = self._model(blocks)
-        book, kept = self._open_checkpoint(blocks)
-        best = None if kept is None else kept.best
+        schedule = self._schedule(blocks)
+        file, saved = self._open_checkpoint(blocks)
+        best = None if saved is None else saved.best
         for number, start in enumerate(starts):
-            if kept is not None and number < kept.restart:
+            if saved is not None and number < saved.restart:
                 continue
-            keep = None if book is None else book.keeper(number, best)
-            snapshot = kept.snapshot if kept is not None and number == kept.restart else None
-            result = model.fit(blocks, start, self.callback, keep=keep, snapshot=snapshot)
+            journal = Journal(self.callback, save=None if file is None else file.saver(number, best))
+            if saved is not None and number == saved.restart:
+                journal.snapshot = saved.snapshot
+            result = schedule.fit(blocks, start, journal=journal)
             best = result if best is None else best_of([best, result])
             if result.stopped:
                 best = replace(best, stopped=True)
@@ -300,15 +338,15 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         assert best is not None, "there is at least one start"
         return best
 
-    def _open_checkpoint(self, blocks: Blocks) -> tuple[Checkpoint | None, Kept | None]:
+    def _open_checkpoint(self, blocks: Blocks) -> tuple[Checkpoint | None, SavedFit | None]:
         if self.checkpoint is None:
             return None, None
-        book = Checkpoint(self.checkpoint, describe_fit(self, blocks))
-        return book, book.read()
+        file = Checkpoint(self.checkpoint, describe_fit(self, blocks))
+        return file, file.read()
 
     def _resolve(self, blocks: Blocks) -> tuple[float | str, np.ndarray | None]:
         """The penalty and the gene weights that ``"auto"`` stands for."""
-        budget = self.solver == "bcd" and self.n_genes is not None and self.sparsity is not None
+        budget = not SOLVERS[self.solver].of_paper and self.n_genes is not None and self.sparsity is not None
         orthogonality, weights = self.orthogonality, self.gene_weights
         if isinstance(orthogonality, str) and orthogonality == "auto":
             orthogonality = ORTHOGONALITY if budget and self.labels == "argmax" else 0.0
@@ -320,9 +358,9 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             weights = check_array("gene_weights", weights, (blocks.shape[1],), positive=True)
         return orthogonality, weights
 
-    def _model(self, blocks: Blocks) -> Model:
+    def _schedule(self, blocks: Blocks) -> Schedule:
         """The parameters in the core's terms."""
-        return Model(
+        return Schedule(
             rank=self.n_components,
             n_genes=self.n_genes,
             sparsity=self.sparsity,
@@ -335,16 +373,20 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             required=read_required(self, blocks.shape[1]),
         )
 
-    def _publish(self, result: Result, H: np.ndarray, squared_norm: float) -> np.ndarray:
-        """Set the fitted attributes from a solver's result, in the public gauge; the usages."""
-        W = result.factors.W
+    def _publish(self, result: Result, H: np.ndarray, blocks: Blocks) -> np.ndarray:
+        """Set the fitted attributes from a solver's result, in the public gauge and order; the usages."""
+        W, squared_norm = result.factors.W, blocks.plain_norm
         if self.gene_weights_ is not None:
-            W = (W / self.gene_weights_[:, None]).astype(W.dtype)
-        norms = np.linalg.norm(W, axis=0) if self.gauge == "unit" else np.ones(W.shape[1])
-        self.gauge_scale_ = np.where(norms > 0, norms, 1.0).astype(W.dtype)
+            W = W / self.gene_weights_[:, None]
+        self.gauge_scale_ = np.ones(W.shape[1])
+        if self.gauge == "unit":
+            norms = np.linalg.norm(W, axis=0)
+            scale = np.where(norms > 0, norms, 1.0)
+            order = largest_first(H * scale, W / scale)
+            H, W, self.gauge_scale_ = H[:, order], W[:, order], scale[order]
         self.penalty_ = result.penalty
-        H = H * self.gauge_scale_
-        self.components_ = np.ascontiguousarray((W / self.gauge_scale_).T)
+        H = (H * self.gauge_scale_).astype(blocks.value_dtype)
+        self.components_ = np.ascontiguousarray((W / self.gauge_scale_).T, dtype=blocks.value_dtype)
         self.objective_, self.converged_ = result.objective, result.converged
         self.reconstruction_err_ = float(np.sqrt(result.squared_residual))
         self.explained_ = 1.0 - result.squared_residual / squared_norm if squared_norm > 0 else 0.0
@@ -381,9 +423,9 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
 
 def _usages(blocks: Blocks, result: Result) -> np.ndarray:
-    """H of a result, solved from W where it stayed with the cells or was not kept."""
+    """H of a result, solved from W where it stayed with the cells or was not saved."""
     H, W = result.factors
-    return blocks.usages(W, result.penalty.cell_step(gram_of(W))) if H is None else H
+    return blocks.usages(W, result.penalty.cell_step(gram_of(W))) if isinstance(H, NoUsages) else H
 
 
 def _pick_columns(table: Any, names: np.ndarray) -> Any:

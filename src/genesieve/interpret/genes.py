@@ -31,14 +31,14 @@ def specificity(W: np.ndarray) -> np.ndarray:
     """Share of each program in a gene's weight (genes, rank), with every program's gene vector at unit length."""
     unit = normalize(np.asarray(W, dtype=np.float64), axis=0)
     total = unit.sum(axis=1, keepdims=True)
-    return unit / np.where(total > 0, total, 1.0)
+    return np.asarray(unit / np.where(total > 0, total, 1.0))
 
 
 def marker_scores(W: np.ndarray) -> np.ndarray:
     """Weight times specificity (genes, rank): large for genes that weigh much in one program and little in others."""
-    return np.asarray(W, dtype=np.float64) * specificity(W)
+    return np.asarray(np.asarray(W, dtype=np.float64) * specificity(W))
 
 
 def bicluster_genes(W: np.ndarray, *, threshold: float = Z_THRESHOLD) -> np.ndarray:
     """Mask (genes, rank) of the genes of each bicluster: selected, with a z-score above the threshold."""
-    return (z_scores(W) > threshold) & selected_genes(W)[:, None]
+    return np.asarray((z_scores(W) > threshold) & selected_genes(W)[:, None])

@@ -79,7 +79,7 @@ class Enrichment:
     def fold(self) -> np.ndarray:
         """Overlap relative to what chance gives."""
         expected = np.outer(self.list_sizes, self.set_sizes) / self.n_background
-        return np.divide(self.overlap, expected, out=np.zeros(expected.shape), where=expected > 0)
+        return np.asarray(np.divide(self.overlap, expected, out=np.zeros(expected.shape), where=expected > 0))
 
 
 def over_representation(
@@ -187,7 +187,8 @@ def rank_enrichment(
 def _rank_variance(ranks: np.ndarray) -> np.ndarray:
     """Variance of a rank sum for every ranking, by pair of genes in and out of a set; ties lower it."""
     n_genes = len(ranks)
-    return ((ranks - (n_genes + 1) / 2) ** 2).sum(axis=0) / (n_genes * max(n_genes - 1, 1))
+    squares = np.square(ranks - (n_genes + 1) / 2).sum(axis=0)
+    return np.asarray(squares / (n_genes * max(n_genes - 1, 1)))
 
 
 def _tested_sets(

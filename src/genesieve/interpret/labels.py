@@ -93,13 +93,13 @@ def margin(H: np.ndarray) -> np.ndarray:
     if H.shape[1] == 1:
         return np.ones(len(H))
     second, first = np.partition(H.astype(np.float64), -2, axis=1)[:, -2:].T
-    return 1.0 - np.divide(second, first, out=np.ones_like(first), where=first > 0)
+    return np.asarray(1.0 - np.divide(second, first, out=np.ones_like(first), where=first > 0))
 
 
 def directions(H: np.ndarray) -> np.ndarray:
     """Rows at unit length; empty ones stay so."""
     lengths = np.linalg.norm(H, axis=1, keepdims=True)
-    return np.divide(H, lengths, out=np.zeros_like(H), where=lengths > 0)
+    return np.asarray(np.divide(H, lengths, out=np.zeros_like(H), where=lengths > 0))
 
 
 def _confidence(U: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> np.ndarray:
@@ -111,7 +111,7 @@ def _confidence(U: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> np.nd
     own = distances[rows, labels]
     distances[rows, labels] = np.inf
     other = distances.min(axis=1)
-    return np.maximum(1.0 - np.divide(own, other, out=np.ones(len(U)), where=other > 0), 0.0)
+    return np.asarray(np.maximum(1.0 - np.divide(own, other, out=np.ones(len(U)), where=other > 0), 0.0))
 
 
 def _kmeans(U: np.ndarray, n_clusters: int, seed: int) -> Labelling:
@@ -195,7 +195,7 @@ def _root(programs: np.ndarray) -> np.ndarray:
     """Coordinates (rank, rank) of the programs that keep their lengths and angles."""
     W = programs.astype(np.float64)
     squares, axes = np.linalg.eigh(W @ W.T)
-    return axes * np.sqrt(np.maximum(squares, 0.0))
+    return np.asarray(axes * np.sqrt(np.maximum(squares, 0.0)))
 
 
 def _join(views: list[_View], labels: np.ndarray, n_clusters: int) -> np.ndarray:
@@ -207,7 +207,7 @@ def _join(views: list[_View], labels: np.ndarray, n_clusters: int) -> np.ndarray
 
     def separations(cluster: int) -> np.ndarray:
         each = [clusters.separations(cluster) ** view.weight for clusters, view in zip(seen, views, strict=True)]
-        return np.prod(each, axis=0)
+        return np.asarray(np.prod(each, axis=0))
 
     apart = np.array([separations(cluster) for cluster in range(labels.max() + 1)])
     for _ in range(len(apart) - n_clusters):
@@ -241,7 +241,7 @@ class _Clusters:
         scaled = np.linalg.solve((self.scatters + self.scatters[cluster]) / 2, gaps[:, :, None])[:, :, 0]
         distances = (gaps * scaled).sum(axis=1)
         distances[cluster] = np.inf
-        return distances
+        return np.asarray(distances)
 
     def join(self, kept: int, gone: int) -> None:
         """Let a cluster take in another."""
@@ -263,7 +263,7 @@ def _join_alike(U: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarra
     C = directions(_centers(U, labels))
     distances = np.maximum(1.0 - C @ C.T, 0.0)
     tree = linkage(squareform(distances, checks=False), "average")
-    return cut_tree(tree, n_clusters)[labels, 0]
+    return np.asarray(cut_tree(tree, n_clusters)[labels, 0])
 
 
 def _centers(U: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -285,4 +285,4 @@ def _settle(graph: sparse.csr_array, labels: np.ndarray) -> np.ndarray:
 def _by_size(labels: np.ndarray) -> np.ndarray:
     """The same clusters, the largest first."""
     order = np.argsort(-np.bincount(labels), kind="stable")
-    return np.argsort(order, kind="stable")[labels]
+    return np.asarray(np.argsort(order, kind="stable")[labels])

@@ -65,7 +65,7 @@ def _lower_group(values: np.ndarray) -> np.ndarray:
     sums = np.cumsum(ordered)[:-1]
     between = below * above * (sums / below - (ordered.sum() - sums) / above) ** 2
     between[ordered[1:] == ordered[:-1]] = -1.0  # equals stay together
-    return values <= ordered[np.argmax(between)]
+    return np.asarray(values <= ordered[np.argmax(between)])
 
 
 def _spread_within(values: np.ndarray, low: np.ndarray) -> float:

@@ -84,7 +84,7 @@ def cnmf_scores(X: Any, H: np.ndarray, *, log_base: float | None = None, n_jobs:
     mean = sums / len(H)
     spread = np.sqrt(np.maximum(squares / len(H) - mean**2, LEAST_VARIANCE))
     standardised = (cross - np.outer(mean, H.sum(axis=0))) / spread[:, None]
-    return np.linalg.lstsq(H.T @ H, standardised.T, rcond=None)[0].T
+    return np.asarray(np.linalg.lstsq(H.T @ H, standardised.T, rcond=None)[0].T)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _shares(H: np.ndarray) -> np.ndarray:
         share = H / max(float(H.max()), np.finfo(H.dtype).tiny)
         return np.hstack([share, 1.0 - share])
     totals = H.sum(axis=1, keepdims=True)
-    return np.divide(H, totals, out=np.zeros_like(H), where=totals > 0)
+    return np.asarray(np.divide(H, totals, out=np.zeros_like(H), where=totals > 0))
 
 
 def _raised(found: Regression, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from genesieve import metrics
 from genesieve.estimators.methods import METHODS
@@ -61,8 +62,12 @@ def as_written(data: Data, task: Task) -> dict[str, float]:
 
 def by_default(data: Data, task: Task) -> dict[str, float]:
     """A fit with nothing chosen but the rank and the budget."""
-    recipe = replace(data.recipe, **{name: value for name, value in task.options.items() if name == "n_genes"})
-    return _fit(data, SSNMF(data.rank, n_genes=recipe.n_genes, random_state=task.start, n_jobs=1))
+    return _fit(data, default_model(data, task, n_genes=task.options.get("n_genes", data.recipe.n_genes)))
+
+
+def default_model(data: Data, task: Task, **options: Any) -> SSNMF:
+    """SSNMF with the data's rank and budget; one thread, as tasks run side by side."""
+    return SSNMF(data.rank, **{"n_genes": data.recipe.n_genes, "random_state": task.start, "n_jobs": 1, **options})
 
 
 def _fit(data: Data, model: Any) -> dict[str, float]:
@@ -94,6 +99,16 @@ def summary(done: Iterable[Done], column: str = "nmi") -> dict[tuple[str, str], 
     for task, result, _ in done:
         values.setdefault((way_of[task.work], task.method), []).append(result[column])
     return {key: Score(float(np.mean(each)), _sd(each)) for key, each in values.items()}
+
+
+def mean_path(paths: Sequence[Sequence[Sequence[float]]], n_stages: int | None = None) -> NDArray[np.float64]:
+    """Strength and mean scores (stages, columns), stage by stage; a run that ended sooner stays where it was."""
+    longest = max(paths, key=len)
+    missing = [(n_stages or len(longest)) - len(path) for path in paths]
+    padded = [np.pad(path, ((0, more), (0, 0)), mode="edge") for path, more in zip(paths, missing, strict=True)]
+    mean: NDArray[np.float64] = np.mean(padded, axis=0)
+    mean[: len(longest), 0] = [strength for strength, *_ in longest]
+    return mean
 
 
 def best_published(scores: Mapping[tuple[str, str], Score]) -> str:

@@ -12,24 +12,24 @@ from matplotlib.figure import Figure
 from genesieve.core.cells.blocks import Blocks
 from genesieve.core.constraints import RowSparse
 from genesieve.core.objective import Overlap
-from genesieve.core.solvers import Run, bcd, mapalm, palm
+from genesieve.core.solvers import Problem, Solve, bcd, mapalm, palm
 from genesieve.paper.harness import Data, Done, Task
-from genesieve.paper.report import Section, markdown
-from genesieve.paper.study import Study, draw
+from genesieve.paper.report import Section, dress, markdown
+from genesieve.paper.study import Study
 from genesieve.pl._parts import heat_map
-from genesieve.pl._style import LOUD, OKABE_ITO, PAGE, QUIET, SEQUENTIAL, SMALL, label, open_frame
+from genesieve.pl._style import LOUD, OKABE_ITO, PAGE, QUIET, SEQUENTIAL, SMALL, label
 
 TITLE = "Figure 2: the synthetic data, and convergence at rho = 0.5"
 RHO = 0.5
 ITERATIONS = 100
-SOLVERS = {"PALM": palm, "maPALM": mapalm, "exact blocks (bcd)": bcd}
+SOLVERS: dict[str, Solve] = {"PALM": palm, "maPALM": mapalm, "exact blocks (bcd)": bcd}
 COLORS = {"PALM": QUIET, "maPALM": OKABE_ITO[0], "exact blocks (bcd)": LOUD}
 MARKS = (1, 5, 10, 20, 50, 100)  # iterations in the table
 
 
 def run(study: Study) -> Section:
     """The three solvers from the same random start, without a tolerance that would end them."""
-    data = study.reference or draw(0)
+    data = study.synthetic
     done = study.run([Task(course, data.name, solver) for solver in SOLVERS], data)
     body = (
         f"ONMF_l20 with rho = {RHO} and {data.recipe.n_genes} genes on {data.note}, the same start and the same"
@@ -41,9 +41,9 @@ def run(study: Study) -> Section:
 def course(data: Data, task: Task) -> dict[str, Any]:
     """The objective after every iteration."""
     blocks = Blocks(data.X, n_jobs=1)
-    run = Run(blocks, RowSparse(data.recipe.n_genes), Overlap(RHO), ITERATIONS, tol=0.0)
-    SOLVERS[task.method](run, data.start(task.start))
-    return {"objective": [step.objective for step in run.history], "passes": [step.passes for step in run.history]}
+    problem = Problem(blocks, RowSparse(data.recipe.n_genes), Overlap(RHO), ITERATIONS, tol=0.0)
+    history = SOLVERS[task.method](problem, data.start(task.start)).history
+    return {"objective": [step.objective for step in history], "passes": [step.passes for step in history]}
 
 
 def _table(done: list[Done]) -> str:
@@ -62,12 +62,11 @@ def _figure(data: Data, done: list[Done]) -> Figure:
     label(left.set_ylabel, "genes")
     for each in done:
         _curve(right, each)
-    right.tick_params(labelsize=SMALL, length=2.5, width=0.6)
     right.set_xscale("log")
     label(right.set_xlabel, "iterations")
     label(right.set_ylabel, "objective")
     right.legend(fontsize=SMALL, frameon=False)
-    open_frame(right)
+    dress(right)
     return figure
 
 

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 
 from genesieve.paper.contest import DEFAULT, OURS, PUBLISHED, WRITTEN, best_published, summary, tasks
 from genesieve.paper.printed import FIG3, NAMES, Score
-from genesieve.paper.report import Section, distance, long_table, markdown, show
+from genesieve.paper.report import Section, distance, dress, long_table, markdown, show
 from genesieve.paper.study import Study, draw
-from genesieve.pl._style import LOUD, OKABE_ITO, PAGE, PALE, QUIET, SMALL, label, open_frame
+from genesieve.pl._style import LOUD, OKABE_ITO, PAGE, PALE, QUIET, SMALL, label
 
 TITLE = "Figure 3: NMI on the synthetic data"
 WAYS = (PUBLISHED, WRITTEN, OURS)
@@ -22,7 +22,7 @@ Summary = Mapping[tuple[str, str], Score]
 
 def run(study: Study) -> Section:
     """All methods on one data set from every start, and on as many draws from one start each."""
-    main = study.reference or draw(0)
+    main = study.synthetic
     draws = [draw(seed) for seed in study.starts]
     one = [task for way in WAYS for task in tasks(main, way, study.starts)]
     many = [task for seed, data in enumerate(draws) for way in WAYS for task in tasks(data, way, [seed])]
@@ -69,10 +69,9 @@ def _figure(ours: Summary) -> Figure:
     names = [*(NAMES[method] for method in FIG3), "genesieve"]
     ax.set_xticks(range(len(names)), names, rotation=35, ha="right", rotation_mode="anchor", fontsize=SMALL)
     ax.set_ylim(0, 1)
-    ax.tick_params(labelsize=SMALL, length=2.5, width=0.6)
     label(ax.set_ylabel, "NMI")
     figure.legend(fontsize=SMALL, frameon=False, loc="outside upper center", ncols=4)
-    open_frame(ax)
+    dress(ax)
     return figure
 
 

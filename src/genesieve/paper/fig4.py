@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from genesieve.estimators.ssnmf import SSNMF
-from genesieve.metrics import nmi, orthogonality
-from genesieve.paper.harness import Data, Done, Task
+from genesieve.metrics import orthogonality
+from genesieve.paper.contest import default_model, mean_path, nmi
+from genesieve.paper.harness import Data, Task
 from genesieve.paper.published import METHODS
-from genesieve.paper.report import Section, markdown
-from genesieve.paper.study import Study, draw
-from genesieve.pl._style import LOUD, OKABE_ITO, PAGE, SMALL, label, open_frame
+from genesieve.paper.report import Section, dress, markdown
+from genesieve.paper.study import Study
+from genesieve.pl._style import LOUD, OKABE_ITO, PAGE, label
 
 TITLE = "Figure 4: rho, orthogonality and NMI"
+COLORS = (OKABE_ITO[0], OKABE_ITO[0], LOUD, LOUD)  # of the four panels
 OMEGAS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0)
-COLUMNS = ("strength", "orthogonality", "nmi")
 
 
 def run(study: Study) -> Section:
     """The stages of ONMF_l20 on the synthetic data, and genesieve's penalty from weak to strong."""
-    data = study.reference or draw(0)
+    data = study.synthetic
     tasks = [Task(work, data.name, name, start) for name, work in PATHS.items() for start in study.starts]
     done = study.run(tasks, data)
-    paths = {name: _mean_path([each for each in done if each.task.method == name]) for name in PATHS}
+    paths = {name: mean_path([each.result["stages"] for each in done if each.task.method == name]) for name in PATHS}
     body = (
         f"Means over {study.n_starts} starts on {data.note}. The orthogonality level is that of the paper: 0 is"
         " orthogonal. The paper shows the points and prints no values.\n\n"
@@ -41,65 +39,37 @@ def run(study: Study) -> Section:
 
 def stages(data: Data, task: Task) -> dict[str, Any]:
     """The continuation: penalty, orthogonality and NMI after every stage."""
-    points = []
-    for rho, (H, _) in METHODS["onmf_l20"](data.X, data.start(task.start), data.recipe, task.start).stages:
-        points.append((rho, orthogonality(H), nmi(data.labels, H.argmax(axis=1), average="arithmetic")))
-    return dict(zip(COLUMNS, zip(*points, strict=True), strict=True))
+    fit = METHODS["onmf_l20"](data.X, data.start(task.start), data.recipe, task.start)
+    return {"stages": [(rho, orthogonality(H), nmi(data, H.argmax(axis=1))) for rho, (H, _) in fit.stages]}
 
 
 def strengths(data: Data, task: Task) -> dict[str, Any]:
     """A fit with each strength of genesieve's penalty."""
     points = []
     for omega in OMEGAS:
-        options: dict[str, Any] = {
-            "n_genes": data.recipe.n_genes,
-            "orthogonality": omega,
-            "random_state": task.start,
-            "n_jobs": 1,
-        }
-        model = SSNMF(data.rank, **options)
-        H = model.fit_transform(data.X)
-        points.append((omega, orthogonality(H), nmi(data.labels, model.labels_, average="arithmetic")))
-    return dict(zip(COLUMNS, zip(*points, strict=True), strict=True))
+        model = default_model(data, task, orthogonality=omega)
+        points.append((omega, orthogonality(model.fit_transform(data.X)), nmi(data, model.labels_)))
+    return {"stages": points}
 
 
 PATHS = {"onmf_l20": stages, "genesieve": strengths}
 
 
-def _mean_path(done: Sequence[Done]) -> np.ndarray:
-    """Strength, orthogonality and NMI (3, stages), means over starts; one that ended sooner stays where it was."""
-    longest = max((each.result["strength"] for each in done), key=len)
-    paths = [[_extend(each.result[column], len(longest)) for column in COLUMNS[1:]] for each in done]
-    return np.vstack([longest, np.mean(paths, axis=0)])
-
-
-def _extend(values: Sequence[float], length: int) -> list[float]:
-    return [*values, *[values[-1]] * (length - len(values))]
-
-
 def _table(heading: str, path: np.ndarray) -> str:
-    rows = [[f"{strength:g}", f"{level:.4f}", f"{score:.4f}"] for strength, level, score in path.T]
+    rows = [[f"{strength:g}", f"{level:.4f}", f"{score:.4f}"] for strength, level, score in path]
     return markdown([heading, "orthogonality level", "NMI"], rows)
 
 
 def _figure(paper: np.ndarray, ours: np.ndarray) -> Figure:
     figure, axes = plt.subplots(1, 4, figsize=(PAGE, 2.0), layout="constrained")
-    for ax, path, row, color in zip(axes, (paper, paper, ours, ours), (1, 2, 1, 2), PAIRS, strict=True):
-        ax.plot(path[0], path[row], "o-", color=color, markersize=3, linewidth=1)
+    for ax, path, row, color in zip(axes, (paper, paper, ours, ours), (1, 2, 1, 2), COLORS, strict=True):
+        ax.plot(path[:, 0], path[:, row], "o-", color=color, markersize=3, linewidth=1)
         label(ax.set_ylabel, ("orthogonality level", "NMI")[row - 1])
         ax.set_ylim(0, (0.2, 1.0)[row - 1])
-        _dress(ax)
+        dress(ax)
     for ax in axes[:2]:
         ax.set_xscale("log")
         label(ax.set_xlabel, "rho (ONMF_l20)")
     for ax in axes[2:]:
         label(ax.set_xlabel, "genesieve's penalty")
     return figure
-
-
-PAIRS = (OKABE_ITO[0], OKABE_ITO[0], LOUD, LOUD)
-
-
-def _dress(ax: Axes) -> None:
-    ax.tick_params(labelsize=SMALL, length=2.5, width=0.6)
-    open_frame(ax)

@@ -7,13 +7,12 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from genesieve import datasets
 from genesieve.core.objective import gram_of
-from genesieve.estimators.ssnmf import SSNMF
 from genesieve.interpret import outliers
+from genesieve.paper.contest import default_model
 from genesieve.paper.harness import Data, Done, Task
 from genesieve.paper.published import METHODS, SYNTHETIC
 from genesieve.paper.report import Section, markdown
@@ -63,8 +62,7 @@ def largest_coefficients(data: Data, task: Task) -> dict[str, Any]:
 
 def flagged_cells(data: Data, task: Task) -> dict[str, Any]:
     """The library's own rule, on its own orthogonal fit."""
-    options: dict[str, Any] = {"n_genes": data.recipe.n_genes, "orthogonality": "exact", "random_state": task.start}
-    model = SSNMF(RANK, n_jobs=1, **options)
+    model = default_model(data, task, orthogonality="exact")
     H = model.fit_transform(data.X)
     found = outliers.find_outliers(H, gram_of(model.components_.T))
     return _agreement(OURS, found.flagged, data.labels == datasets.OUTLIER_LABEL)
@@ -103,11 +101,7 @@ def _figure(done: Done, labels: np.ndarray) -> Figure:
         open_frame(ax)
     label(axes[1].set_ylabel, "largest coefficient")
     for ax in axes:
-        _dress(ax)
+        ax.axvline(39.5, color=FRAME, linewidth=0.7, linestyle="--")
+        ax.tick_params(labelsize=SMALL, length=2.5, width=0.6)
+        label(ax.set_xlabel, "cells; noise right of the line")
     return figure
-
-
-def _dress(ax: Axes) -> None:
-    ax.axvline(39.5, color=FRAME, linewidth=0.7, linestyle="--")
-    ax.tick_params(labelsize=SMALL, length=2.5, width=0.6)
-    label(ax.set_xlabel, "cells; noise right of the line")

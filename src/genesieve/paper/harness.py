@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import time
 import warnings
@@ -18,8 +17,9 @@ import numpy as np
 from joblib import Parallel, cpu_count, delayed  # type: ignore[import-untyped]
 from threadpoolctl import threadpool_limits
 
+from genesieve._files import write_whole
 from genesieve.core.solvers import Factors
-from genesieve.paper.code import code_fingerprint
+from genesieve.paper.fingerprint import code_fingerprint
 from genesieve.paper.published import Recipe, random_start
 
 Progress = Callable[[int, int, "Task"], object]  # done, of how many, and the task just done
@@ -119,7 +119,8 @@ def run_tasks(
 
 def _parallel(jobs: Iterable[Any], n_jobs: int | None, n_left: int) -> Iterable[tuple[Path, Outcome]]:
     workers = min(n_jobs or cpu_count(), max(n_left, 1))
-    return Parallel(n_jobs=workers, return_as="generator_unordered")(jobs)
+    done: Iterable[tuple[Path, Outcome]] = Parallel(n_jobs=workers, return_as="generator_unordered")(jobs)
+    return done
 
 
 def _run(task: Task, data: Data, parameters: dict[str, Any], file: Path) -> tuple[Path, Outcome]:
@@ -130,9 +131,8 @@ def _run(task: Task, data: Data, parameters: dict[str, Any], file: Path) -> tupl
         result = dict(task.work(data, task))
         seconds = time.process_time() - began
     record = json.dumps({"task": parameters, "result": result, "seconds": seconds}, default=_plain)
-    written = file.with_suffix(f".{os.getpid()}")
-    written.write_text(record, encoding="utf-8")
-    written.replace(file)  # at once, so that an interrupted run leaves no half of a file
+    with write_whole(file) as part:
+        part.write(record.encode())
     return file, Outcome(json.loads(record)["result"], seconds)
 
 

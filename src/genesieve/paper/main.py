@@ -11,16 +11,8 @@ from genesieve.paper.harness import Progress
 from genesieve.paper.report import Section, write
 from genesieve.paper.study import Study, read_labelled, read_reference
 
-EXPERIMENTS: dict[str, Callable[[Study], Section]] = {
-    "fig1": fig1.run,
-    "fig2": fig2.run,
-    "fig3": fig3.run,
-    "fig4": fig4.run,
-    "fig5": fig5.run,
-    "fig6": fig6.run,
-    "table2": table2.run,
-    "table3": table3.run,
-}
+MODULES = (fig1, fig2, fig3, fig4, fig5, fig6, table2, table3)
+EXPERIMENTS: dict[str, Callable[[Study], Section]] = {each.__name__.rpartition(".")[2]: each.run for each in MODULES}
 NEED_DATA = ("fig6", "table2", "table3")
 ALL = "all"
 NO_DATA = "it needs labelled data: --data FILE --labels COLUMN"

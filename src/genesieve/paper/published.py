@@ -7,12 +7,12 @@ has the algorithms as the paper writes them. Matrices are tall: X is cells x gen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse, spectral_norm
 from genesieve.core.objective import Overlap, gram_of, half_squared_residual
@@ -102,21 +102,52 @@ def change(current: Factors, previous: Factors) -> float:
     return sum(float(np.linalg.norm(new - old) / np.linalg.norm(old)) for new, old in pairs)
 
 
+class Fit(NamedTuple):
+    """What is scored."""
+
+    labels: NDArray[np.integer]  # (cells,)
+    n_genes: int  # in use
+    stages: Sequence[Stage] = ()  # of a factorisation; the last is its result
+
+
 @dataclass(frozen=True)
-class Alternation:
-    """The inner loop: a step on W, then one on H, until they settle."""
+class Factorisation:
+    """A published factorisation: the NMF that it starts from, then steps on W and H in turn until they settle."""
 
-    constraint: Constraint
-    at_least: int  # iterations
-    norm: float | None = None  # of W after every step, H left as it is: published for l0 and lc0, and no descent
+    constraint: Callable[[Recipe], Constraint] | None = None  # on W; None leaves it at the NMF
+    at_least: int = 0  # iterations
+    rho: float | None = 0.0  # None: it grows from stage to stage
+    start_tol: float | None = 1.0  # of the NMF, in units of the recipe's; None begins without one
+    # Of W after every step, given the rank. H is left as it is: published for l0 and lc0, and no descent.
+    norm: Callable[[Recipe, int], float] | None = None
 
-    def run(self, X: Any, start: Factors, recipe: Recipe, penalty: Overlap) -> Factors:
-        """Where the loop ends."""
-        current = start
+    def __call__(self, X: Any, start: Factors, recipe: Recipe, seed: int) -> Fit:
+        """The run from a starting point; the seed is for clusterings."""
+        stages = list(self._stages(X, start, recipe))
+        H, W = stages[-1].factors
+        return Fit(H.argmax(axis=1), int(W.any(axis=1).sum()), stages)
+
+    def _stages(self, X: Any, current: Factors, recipe: Recipe) -> Iterator[Stage]:
+        """One stage, or continuation: rho grows until H is orthogonal and a stage changes little."""
+        if self.start_tol is not None:
+            current = nmf(X, current, tol=self.start_tol * recipe.nmf_tol, max_iter=recipe.nmf_iterations)
+        if self.constraint is None:
+            yield Stage(0.0, current)
+            return
+        growing = [FIRST_RHO * recipe.growth**stage for stage in range(recipe.stages)]
+        for rho in growing if self.rho is None else [self.rho]:
+            previous, current = current, self._alternate(X, current, recipe, Overlap(rho, RIDGE if rho else 0.0))
+            yield Stage(rho, current)
+            if orthogonality_error(gram_of(current.H)) <= TOLERANCE and change(current, previous) <= TOLERANCE:
+                break
+
+    def _alternate(self, X: Any, current: Factors, recipe: Recipe, penalty: Overlap) -> Factors:
+        assert self.constraint is not None
+        project = self.constraint(recipe).project
         for iteration in range(1, recipe.max_iter + 1):
-            W = proximal_step(current.W, gram_of(current.H), X.T @ current.H, self.constraint.project)
+            W = proximal_step(current.W, gram_of(current.H), X.T @ current.H, project)
             if self.norm is not None:
-                W = W * (self.norm / np.linalg.norm(W))
+                W = W * (self.norm(recipe, W.shape[1]) / np.linalg.norm(W))
             quadratic = penalty.cell_quadratic(gram_of(W))
             H = proximal_step(current.H, quadratic, X @ W, PLUS, lipschitz=spectral_norm(quadratic))
             previous, current = current, Factors(H, W)
@@ -124,109 +155,63 @@ class Alternation:
                 break
         return current
 
-    def fixed(self, X: Any, start: Factors, recipe: Recipe, penalty: Overlap) -> Iterable[Stage]:
-        """One stage, with the penalty as it is."""
-        return [Stage(penalty.rho, self.run(X, start, recipe, penalty))]
 
-    def stages(self, X: Any, start: Factors, recipe: Recipe) -> Iterator[Stage]:
-        """Continuation: rho grows until H is orthogonal and a stage changes little."""
-        current = start
-        for stage in range(recipe.stages):
-            rho = FIRST_RHO * recipe.growth**stage
-            previous, current = current, self.run(X, current, recipe, Overlap(rho, RIDGE))
-            yield Stage(rho, current)
-            if orthogonality_error(gram_of(current.H)) <= TOLERANCE and change(current, previous) <= TOLERANCE:
-                break
-
-
-Method = Callable[[Any, Factors, Recipe], Iterable[Stage]]
-
-
-def _begin(X: Any, start: Factors, recipe: Recipe, *, loose: float = 1.0) -> Factors:
-    return nmf(X, start, tol=loose * recipe.nmf_tol, max_iter=recipe.nmf_iterations)
-
-
-def _nmf(X: Any, start: Factors, recipe: Recipe) -> Iterable[Stage]:
-    return [Stage(0.0, _begin(X, start, recipe))]
-
-
-def _nmf_l20(X: Any, start: Factors, recipe: Recipe) -> Iterable[Stage]:
-    return Alternation(RowSparse(recipe.n_genes), 21).fixed(X, _begin(X, start, recipe), recipe, Overlap())
-
-
-def _nmf_lc0(X: Any, start: Factors, recipe: Recipe) -> Iterable[Stage]:
-    return Alternation(ColumnSparse(recipe.n_genes), 21, norm=1.0).fixed(X, _begin(X, start, recipe), recipe, Overlap())
-
-
-def _nmf_l0(X: Any, start: Factors, recipe: Recipe) -> Iterable[Stage]:
-    return Alternation(EntrySparse(recipe.n_entries), 11, norm=1.0).fixed(
-        X, _begin(X, start, recipe), recipe, Overlap()
-    )
-
-
-def _onmf(X: Any, start: Factors, recipe: Recipe) -> Iterable[Stage]:
-    return Alternation(NonNegative(), 6).stages(X, start, recipe)
-
-
-def _onmf_l20(X: Any, start: Factors, recipe: Recipe) -> Iterable[Stage]:
-    return Alternation(RowSparse(recipe.n_genes), 6).stages(X, start, recipe)
-
-
-def _onmf_l20_rho(X: Any, start: Factors, recipe: Recipe) -> Iterable[Stage]:
-    begun = _begin(X, start, recipe, loose=LOOSE)
-    return Alternation(RowSparse(recipe.n_genes), 6).fixed(X, begun, recipe, Overlap(FIXED_RHO, RIDGE))
-
-
-def _onmf_lc0(X: Any, start: Factors, recipe: Recipe) -> Iterable[Stage]:
-    norm = float(start.W.shape[1]) if recipe.norm is None else recipe.norm
-    return Alternation(ColumnSparse(recipe.n_genes), 11, norm=norm).stages(X, _begin(X, start, recipe), recipe)
-
-
-def _onmf_l0(X: Any, start: Factors, recipe: Recipe) -> Iterable[Stage]:
-    return Alternation(EntrySparse(recipe.n_entries), 11).stages(X, _begin(X, start, recipe), recipe)
-
-
-# ------------------------------------------------------------------------------------------------ all twelve
-
-
-class Fit(NamedTuple):
-    """What is scored."""
-
-    labels: np.ndarray  # (cells,)
-    n_genes: int  # in use
-    stages: Sequence[Stage] = ()  # of a factorisation; the last is its result
-
-
-def _factorise(method: Method, X: Any, start: Factors, recipe: Recipe, seed: int) -> Fit:
-    stages = list(method(X, start, recipe))
-    H, W = stages[-1].factors
-    return Fit(H.argmax(axis=1), int(W.any(axis=1).sum()), stages)
-
-
-def _cluster(penalty: str, keeps_all: bool, X: Any, start: Factors, recipe: Recipe, seed: int) -> Fit:
+@dataclass(frozen=True)
+class Clustering:
     """k-means by the library, from the published centres: no replay of the runs in R, so single starts end elsewhere.
 
     R's k-means is Hartigan and Wong's, and by a slip the published l0 runs do one iteration of it a round; here every
     round runs to convergence.
     """
-    centres = start.W.T if recipe.centres == "start" else "random"
-    budget = {"bound": recipe.bound} if penalty == "l1" else {"n_genes": None if keeps_all else recipe.n_genes}
-    rank = start.W.shape[1]
-    model = SparseKMeans(rank, penalty=penalty, init=centres, n_init=1, random_state=seed, **budget).fit(X)
-    return Fit(model.labels_, int((model.weights_ > 0).sum()))
+
+    penalty: str = "l0"
+    keeps_all: bool = False
+
+    def __call__(self, X: Any, start: Factors, recipe: Recipe, seed: int) -> Fit:
+        """The run from the columns of the starting W, or from cells that the seed draws."""
+        centres = start.W.T if recipe.centres == "start" else "random"
+        n_genes = None if self.keeps_all or self.penalty == "l1" else recipe.n_genes
+        bound = recipe.bound if self.penalty == "l1" else None
+        options: dict[str, Any] = {"penalty": self.penalty, "n_genes": n_genes, "bound": bound, "init": centres}
+        model = SparseKMeans(start.W.shape[1], n_init=1, random_state=seed, **options).fit(X)
+        return Fit(model.labels_, int((model.weights_ > 0).sum()))
+
+
+def _none(recipe: Recipe) -> Constraint:
+    return NonNegative()
+
+
+def _rows(recipe: Recipe) -> Constraint:
+    return RowSparse(recipe.n_genes)
+
+
+def _columns(recipe: Recipe) -> Constraint:
+    return ColumnSparse(recipe.n_genes)
+
+
+def _entries(recipe: Recipe) -> Constraint:
+    return EntrySparse(recipe.n_entries)
+
+
+def _one(recipe: Recipe, rank: int) -> float:
+    return 1.0
+
+
+def _assumed(recipe: Recipe, rank: int) -> float:
+    return float(rank) if recipe.norm is None else recipe.norm
 
 
 METHODS: Mapping[str, Callable[[Any, Factors, Recipe, int], Fit]] = {
-    "nmf": partial(_factorise, _nmf),
-    "nmf_l20": partial(_factorise, _nmf_l20),
-    "nmf_lc0": partial(_factorise, _nmf_lc0),
-    "nmf_l0": partial(_factorise, _nmf_l0),
-    "onmf": partial(_factorise, _onmf),
-    "onmf_l20": partial(_factorise, _onmf_l20),
-    "onmf_l20_rho": partial(_factorise, _onmf_l20_rho),
-    "onmf_lc0": partial(_factorise, _onmf_lc0),
-    "onmf_l0": partial(_factorise, _onmf_l0),
-    "kmeans": partial(_cluster, "l0", True),
-    "kmeans_l0": partial(_cluster, "l0", False),
-    "kmeans_l1": partial(_cluster, "l1", False),
+    "nmf": Factorisation(),
+    "nmf_l20": Factorisation(_rows, 21),
+    "nmf_lc0": Factorisation(_columns, 21, norm=_one),
+    "nmf_l0": Factorisation(_entries, 11, norm=_one),
+    "onmf": Factorisation(_none, 6, rho=None, start_tol=None),
+    "onmf_l20": Factorisation(_rows, 6, rho=None, start_tol=None),
+    "onmf_l20_rho": Factorisation(_rows, 6, rho=FIXED_RHO, start_tol=LOOSE),
+    "onmf_lc0": Factorisation(_columns, 11, rho=None, norm=_assumed),
+    "onmf_l0": Factorisation(_entries, 11, rho=None),
+    "kmeans": Clustering(keeps_all=True),
+    "kmeans_l0": Clustering(),
+    "kmeans_l1": Clustering("l1"),
 }

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.axes import Axes
 
 from genesieve.paper.harness import Done
 from genesieve.paper.printed import Score
+from genesieve.pl._style import SMALL, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,6 +45,12 @@ def write(section: Section, folder: Path) -> Path:
     path = folder / f"{section.name}.md"
     path.write_text(f"## {section.title}\n{pictures}\n{section.body.strip()}\n", encoding="utf-8")
     return path
+
+
+def dress(ax: Axes) -> None:
+    """Small ticks and an open frame, as the library's own plots have."""
+    ax.tick_params(labelsize=SMALL, length=2.5, width=0.6)
+    open_frame(ax)
 
 
 def markdown(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from genesieve import datasets
-from genesieve._anndata import listing
+from genesieve._checks import listing
 from genesieve.core.solvers import Factors
 from genesieve.io import FileError, RequestError, read
 from genesieve.paper.harness import Data, Done, Progress, Task, run_tasks
 from genesieve.paper.printed import GENES_KEPT
 from genesieve.paper.published import REAL, SYNTHETIC, Recipe
+from genesieve.paper.report import Section, long_table
 from genesieve.pp import prepare
 
 if TYPE_CHECKING:
@@ -49,6 +51,11 @@ class Study:
     reference: Data | None = None  # the published synthetic data
     gene_sets: Path | None = None
     progress: Progress | None = None
+
+    @property
+    def synthetic(self) -> Data:
+        """The synthetic data: the published ones where they were given, else a fresh draw."""
+        return self.reference or draw(0)
 
     @property
     def starts(self) -> range:
@@ -124,9 +131,17 @@ def _recipe(n_genes: int) -> Recipe:
     return replace(REAL, n_genes=budget, n_entries=budget, bound=round(bound, 2))
 
 
+def by_data_set(
+    name: str, title: str, note: str, study: Study, of_data: Callable[[Study, Data], tuple[str, list[Done]]]
+) -> Section:
+    """A section with a part for each data set that the user gave, and one table of all runs."""
+    texts, done = zip(*(of_data(study, labelled.data) for labelled in study.labelled), strict=True)
+    return Section(name, title, note + "\n".join(texts), tables={name: long_table(chain(*done))})
+
+
 def comparable(data: Data) -> bool:
     """Whether the genes are about those that the paper had; half of them are asked for."""
-    return 2 * data.X.shape[1] >= GENES_KEPT.get(data.name, 0)
+    return 2 * int(data.X.shape[1]) >= GENES_KEPT.get(data.name, 0)
 
 
 def _note(data: Data, column: str, n_given: int) -> str:

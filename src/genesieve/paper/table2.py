@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from genesieve.paper.contest import DEFAULT, OURS, PUBLISHED, WORK, WRITTEN, best_published, summary, tasks
+from genesieve.paper.contest import DEFAULT, OURS, PUBLISHED, WORK, WRITTEN, best_published, mean_path, summary, tasks
 from genesieve.paper.harness import Data, Done, Task
 from genesieve.paper.printed import NAMES, TABLE2, Score
-from genesieve.paper.report import Section, distance, long_table, markdown, percent, show
-from genesieve.paper.study import Study, comparable
+from genesieve.paper.report import Section, distance, markdown, percent, show
+from genesieve.paper.study import Study, by_data_set, comparable
 
 TITLE = "Table 2: NMI, purity and entropy"
 WAYS = (PUBLISHED, WRITTEN, OURS)
@@ -29,19 +27,18 @@ SCORES = {"NMI": "nmi", "purity": "purity", "entropy, as in Table 2": "entropy_g
 
 def run(study: Study) -> Section:
     """Every method on every data set given, from every start."""
-    parts, everything = [], []
-    for labelled in study.labelled:
-        data = labelled.data
-        done = study.run([task for way in WAYS for task in tasks(data, way, study.starts)], data)
-        otherwise = study.run(_other_assumptions(data, study.starts), data)
-        everything += [*done, *otherwise]
-        parts.append(_report(data, done, study.n_starts) + _assumptions(data, otherwise))
     note = (
         "In per cent, mean ± sd over starts. The first number of each pair is printed, the second was measured here,"
         " and 'sd off' is the difference in printed sd. The printed entropy conditions on the classes; Eq. 28 on the"
         " clusters. NMI is normalised by the arithmetic mean, as published.\n\n"
     )
-    return Section("table2", TITLE, note + "\n".join(parts), tables={"table2": long_table(everything)})
+    return by_data_set("table2", TITLE, note, study, _of_data)
+
+
+def _of_data(study: Study, data: Data) -> tuple[str, list[Done]]:
+    done = study.run([task for way in WAYS for task in tasks(data, way, study.starts)], data)
+    otherwise = study.run(_other_assumptions(data, study.starts), data)
+    return _report(data, done, study.n_starts) + _assumptions(data, otherwise), [*done, *otherwise]
 
 
 def _report(data: Data, done: Sequence[Done], n_starts: int) -> str:
@@ -103,26 +100,25 @@ def _minutes(done: Sequence[Done], way: str) -> str:
 
 
 def _stages(done: Sequence[Done]) -> str:
-    """Mean NMI after every stage; a run that ended sooner stays where it was."""
-    paths: dict[str, list[np.ndarray]] = {}
+    """Mean NMI after every stage."""
+    paths: dict[str, list[list[list[float]]]] = {}
     for task, result, _ in done:
         if len(result.get("stages", ())) > 1:
-            paths.setdefault(task.method, []).append(np.array(result["stages"]))  # (stages, 2)
+            paths.setdefault(task.method, []).append(result["stages"])  # (stages, 2)
     if not paths:
         return "none has more than one stage\n"
     longest = max((path for each in paths.values() for path in each), key=len)
-    rows = []
-    for method, each in paths.items():
-        padded = [np.pad(path[:, 1], (0, len(longest) - len(path)), mode="edge") for path in each]
-        rows.append([NAMES[method], *(f"{100 * value:.2f}" for value in np.mean(padded, axis=0))])
-    return markdown(["rho =", *(f"{rho:.3g}" for rho in longest[:, 0])], rows)
+    rows = [
+        [NAMES[method], *(f"{100 * score:.2f}" for _, score in mean_path(each, len(longest)))]
+        for method, each in paths.items()
+    ]
+    return markdown(["rho =", *(f"{rho:.3g}" for rho, _ in longest)], rows)
 
 
 def _row(data: Data, method: str, ours: dict[str, Score]) -> list[str]:
     printed = TABLE2.get(data.name, {}).get(method)
     cells = [NAMES[method], f"{ours['genes'].mean:.0f}"]
-    pairs = ((printed and printed.nmi, "nmi"), (printed and printed.purity, "purity"))
-    for value, column in (*pairs, (printed and printed.entropy, "entropy_given_classes")):
-        here = percent(ours[column])
+    for name, column in (("nmi", "nmi"), ("purity", "purity"), ("entropy", "entropy_given_classes")):
+        value, here = getattr(printed, name, None), percent(ours[column])
         cells += [show(value, 2), show(here, 2), distance(here, value if comparable(data) else None)]
     return [*cells, show(percent(ours["entropy"]), 2)]

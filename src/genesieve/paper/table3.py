@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from genesieve.paper.contest import DEFAULT, OURS, PUBLISHED, summary, tasks
 from genesieve.paper.harness import Data, Done
 from genesieve.paper.printed import NAMES, TABLE3, TABLE3_BUDGETS, TABLE3_METHODS, Score
-from genesieve.paper.report import BLANK, Section, long_table, markdown
-from genesieve.paper.study import Study
+from genesieve.paper.report import BLANK, Section, markdown
+from genesieve.paper.study import Study, by_data_set
 
 TITLE = "Table 3: NMI against the number of genes"
 BUDGETS = (100, 250, *TABLE3_BUDGETS)  # two more than the paper's: few genes are what a panel can have
@@ -17,18 +17,17 @@ WAYS = ((PUBLISHED, TABLE3_METHODS), (OURS, (DEFAULT,)))
 
 def run(study: Study) -> Section:
     """The four methods with a gene budget, and genesieve's default, with every budget that the genes allow."""
-    parts, everything = [], []
-    for data in (labelled.data for labelled in study.labelled):
-        budgets = [k for k in BUDGETS if k <= data.X.shape[1]]
-        batches = {
-            k: [t for way, names in WAYS for t in tasks(data, way, study.starts, names, n_genes=k)] for k in budgets
-        }
-        done = study.run([task for batch in batches.values() for task in batch], data)
-        everything += done
-        scores = {k: summary([each for each in done if each.task.options["n_genes"] == k]) for k in budgets}
-        parts.append(_report(data, scores, done, study.n_starts))
     note = "Mean NMI in per cent over starts; a budget above the number of genes at hand stays blank.\n\n"
-    return Section("table3", TITLE, note + "\n".join(parts), tables={"table3": long_table(everything)})
+    return by_data_set("table3", TITLE, note, study, _of_data)
+
+
+def _of_data(study: Study, data: Data) -> tuple[str, list[Done]]:
+    budgets = [k for k in BUDGETS if k <= data.X.shape[1]]
+    ways = [(k, way, names) for k in budgets for way, names in WAYS]
+    work = [task for k, way, names in ways for task in tasks(data, way, study.starts, names, n_genes=k)]
+    done = study.run(work, data)
+    scores = {k: summary([each for each in done if each.task.options["n_genes"] == k]) for k in budgets}
+    return _report(data, scores, done, study.n_starts), done
 
 
 def _report(

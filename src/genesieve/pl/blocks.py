@@ -74,6 +74,14 @@ def biclusters(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> gs.tl.ssnmf(adata, 4, 50)
+    >>> genes = gs.tl.biclusters(adata)
+    >>> ax = gs.pl.biclusters(adata, color="cell_type")
     """
     check_choice("values", values, ["expression", "fitted"])
     check_choice("scale", scale, ["gene", None])

@@ -40,6 +40,14 @@ def convergence(adata: AnnData, *, key: str = "ssnmf", x: str = "passes", ax: Ax
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> gs.tl.ssnmf(adata, 4, 50)
+    >>> gs.pl.convergence(adata).get_ylabel()
+    'objective'
     """
     check_choice("x", x, ["passes", "seconds", "iterations"])
     history = read_fit(adata, key).record["history"]
@@ -85,6 +93,15 @@ def outliers(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> gs.tl.ssnmf(adata, 4, 50)
+    >>> cells = gs.tl.outliers(adata)
+    >>> gs.pl.outliers(adata).get_ylabel()
+    'usage of programs'
     """
     check_choice("order", order, list(ORDERS))
     check_integer("max_cells", max_cells, 1)

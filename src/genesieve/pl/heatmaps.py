@@ -59,6 +59,14 @@ def loadings(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> gs.tl.ssnmf(adata, 4, 50)
+    >>> gs.pl.loadings(adata).get_xlabel()
+    '50 selected genes, ordered by program'
     """
     check_integer("max_genes", max_genes, 1)
     programs, fit = read_programs(adata, key), read_fit(adata, key)
@@ -113,6 +121,14 @@ def usages(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> gs.tl.ssnmf(adata, 4, 50)
+    >>> gs.pl.usages(adata, color="cell_type").get_xlabel()
+    '700 cells, ordered by program'
     """
     check_choice("scale", scale, ["program", None])
     programs = read_programs(adata, key)

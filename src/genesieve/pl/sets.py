@@ -86,6 +86,14 @@ def overlap(
     -------
     matplotlib.axes.Axes
         The circles, or the bars of the UpSet plot.
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> gs.tl.ssnmf(adata, 4, 50)
+    >>> genes = gs.tl.biclusters(adata)
+    >>> ax = gs.pl.overlap(adata, programs=[0, 1])
     """
     check_choice("kind", kind, ["venn", "upset", None])
     check_integer("max_intersections", max_intersections, 1)

@@ -84,6 +84,15 @@ def top_genes(
     -------
     numpy.ndarray of matplotlib.axes.Axes
         The panels, one a program.
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> gs.tl.ssnmf(adata, 4, 50)
+    >>> table = gs.tl.top_genes(adata)
+    >>> len(gs.pl.top_genes(adata, n_genes=5))
+    4
     """
     check_choice("values", values, list(WORDS))
     check_integer("n_genes", n_genes, 1)
@@ -150,6 +159,15 @@ def enrichment(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> gs.tl.ssnmf(adata, 4, 50)
+    >>> sets = {"killing": ["GNLY", "NKG7", "GZMB", "PRF1"], "platelets": ["PF4", "PPBP", "SDPR", "GNG11"]}
+    >>> table = gs.tl.enrich(adata, sets, min_size=3)
+    >>> ax = gs.pl.enrichment(adata)
     """
     check_number("alpha", alpha)
     fit = read_programs(adata, key)

@@ -83,9 +83,11 @@ def enrich(
     --------
     >>> import genesieve as gs
     >>> adata = gs.datasets.demo()
-    >>> gs.tl.ssnmf(adata, 6, 200)
+    >>> gs.tl.ssnmf(adata, 4, 50)
     >>> sets = {"killing": ["GNLY", "NKG7", "GZMB", "PRF1", "CST7"], "platelets": ["PF4", "PPBP", "SDPR", "GNG11"]}
     >>> table = gs.tl.enrich(adata, sets, min_size=3)
+    >>> table.groupby("program").size().tolist()
+    [2, 2, 2, 2]
     """
     check_choice("test", test, TESTS)
     check_choice("genes", genes, LISTS)

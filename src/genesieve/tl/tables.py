@@ -44,7 +44,7 @@ def top_genes(adata: AnnData, n: int = N_TOP, *, key: str = "ssnmf") -> pd.DataF
     --------
     >>> import genesieve as gs
     >>> adata = gs.datasets.demo()
-    >>> gs.tl.ssnmf(adata, 6, 200)
+    >>> gs.tl.ssnmf(adata, 4, 50)
     >>> list(gs.tl.top_genes(adata, 3))
     ['program', 'gene', 'weight', 'z', 'specificity']
     """
@@ -82,7 +82,7 @@ def biclusters(adata: AnnData, *, threshold: float = Z_THRESHOLD, key: str = "ss
     --------
     >>> import genesieve as gs
     >>> adata = gs.datasets.demo()
-    >>> gs.tl.ssnmf(adata, 6, 200)
+    >>> gs.tl.ssnmf(adata, 4, 50)
     >>> genes = gs.tl.biclusters(adata)
     >>> int(adata.uns["ssnmf_bicluster_sizes"]["n_cells"].sum())
     700

@@ -78,10 +78,10 @@ def project(
     >>> import genesieve as gs
     >>> adata = gs.datasets.demo()
     >>> old, new = adata[:600].copy(), adata[600:].copy()
-    >>> gs.tl.ssnmf(old, 6, 200)
+    >>> gs.tl.ssnmf(old, 4, 50)
     >>> gs.tl.project(new, old)
     >>> new.obsm["X_ssnmf"].shape
-    (100, 6)
+    (100, 4)
     """
     check_choice("missing", missing, ["error", "zero", "ignore"])
     fit = read_fit(model, key, name="model")
@@ -98,7 +98,7 @@ def project(
     H = score_cells(
         select_genes(X, columns[there]),
         fit.weights[fit.selected][scored],
-        seen=there[scored],
+        measured=there[scored],
         scale=fit.scale,
         penalty=fit.penalty,
         gene_weights=None if fit.gene_weights is None else fit.gene_weights[fit.selected][scored],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,18 +19,8 @@ from genesieve.workflow.cluster import connected
 from genesieve.workflow.folder import read_record, staged, write_record
 from genesieve.workflow.outputs import KEY, write_outputs
 from genesieve.workflow.provenance import SAMPLED, Log, file_fingerprint, versions
-from genesieve.workflow.settings import Resources, Settings
-from genesieve.workflow.stages import (
-    Given,
-    Place,
-    check_gene_sets,
-    check_resources,
-    check_settings,
-    interpret,
-    prepare,
-    score,
-    take,
-)
+from genesieve.workflow.settings import Resources, Settings, asked_for
+from genesieve.workflow.stages import Given, Place, check_gene_sets, interpret, prepare, score, take
 from genesieve.workflow.watch import Watcher
 
 if TYPE_CHECKING:
@@ -88,18 +78,16 @@ def run(
     Outcome
         The folder, its record and the object.
 
-    Examples
-    --------
-    >>> import genesieve as gs
-    >>> from genesieve import workflow
-    >>> outcome = workflow.run(gs.datasets.demo(), "results", rank=8, genes=200)  # doctest: +SKIP
+    Notes
+    -----
+    Most is in a call like ``workflow.run("data.h5ad", "results", rank=8, genes=2000, known="cell_type")``.
     """
-    settings = replace(settings or Settings(), **options)
-    check_settings(settings)
-    resources = resources or Resources()
-    check_resources(resources)
+    settings, resources = (settings or Settings()).changed(**options), resources or Resources()
     watch, log = watch or Watcher(), Log()
-    with connected(resources.dask), staged(Path(out), force=force) as stage, log.listening():
+    settings.check_data_choices()
+    resources.check()
+    model = settings.estimator(resources)
+    with connected(resources.dask), staged(Path(out), force=force) as folder, log.listening():
         with watch.stage("read"), log.timed("read"):
             given = take(data, settings, resources)
             check_gene_sets(gene_sets)
@@ -107,26 +95,22 @@ def run(
                 _check_same_data(given, repeats, moved=given.source.get("path") != repeats["data"].get("path"))
         with watch.stage("prepare"), log.timed("prepare"):
             prepare(given.adata, settings)
-        with watch.fit(_most_iterations(settings)) as callback, log.timed("fit"):
-            keywords = {**settings.fit_keywords(), **resources.fit_keywords()}
-            tl.ssnmf(given.adata, **keywords, key_added=KEY, callback=callback)
+        with watch.fit(_most_iterations(model)) as callback, log.timed("fit"), asked_for():
+            model.set_params(callback=callback)
+            tl.ssnmf(given.adata, **model.get_params(), exclude_genes=settings.exclude_genes, key_added=KEY)
         with watch.stage("interpret"), log.timed("interpret"):
             interpret(given.adata, gene_sets)
-            scores = score(given.adata, settings.labels)
+            scores = score(given.adata, settings.known)
         record = _record(given, settings, gene_sets, scores, command, log, stopped=watch.stopped)
         with watch.stage("write"), log.timed("write"):
-            write_outputs(given.adata, stage, known=settings.labels, record=record)
-        write_record(stage, record)
+            write_outputs(given.adata, folder, known=settings.known, record=record)
+        write_record(folder, record)
     return Outcome(Path(out), record, given.adata)
 
 
-def _most_iterations(settings: Settings) -> int | None:
+def _most_iterations(model: SSNMF) -> int | None:
     """Iterations at most; None where nothing bounds them beforehand."""
-    keywords = settings.fit_keywords()
-    if keywords.get("orthogonality") == "exact":
-        return None
-    model = SSNMF()
-    return int(keywords.get("max_iter", model.max_iter)) * int(keywords.get("n_restarts", model.n_restarts))
+    return None if model.orthogonality == "exact" else model.max_iter * model.n_restarts
 
 
 # ------------------------------------------------------------------------------------------------ the record

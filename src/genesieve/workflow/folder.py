@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from genesieve._checks import first_few
+from genesieve._files import hidden_beside
 from genesieve.io import FileError, RequestError
 
 RECORD = "run.json"
-SHOWN_FILES = 3  # that an error lists
 
 
 @contextmanager
@@ -34,13 +34,13 @@ def staged(out: Path, *, force: bool = False, carry: bool = False) -> Iterator[P
     check_free(out, force=force, carry=carry)
     made = _make_parents(out.parent)
     try:
-        stage = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".partial", dir=out.parent))
+        stage = hidden_beside(out, "partial")
+        stage.mkdir()
     except OSError:
         _remove_empty(made)
         raise
     done = False
     try:
-        stage.chmod(0o777 & ~_umask())  # as any new folder; a temporary one is its owner's alone
         yield stage
         _swap(stage, out, carry=carry)
         done = True
@@ -61,11 +61,12 @@ def check_free(out: Path, *, force: bool, carry: bool = False) -> None:
     if not is_result(out):
         raise RequestError(f"{out} must be new, empty or an earlier result of genesieve, got a folder of other things")
     if not force:
-        raise RequestError(f"{out} must be new or empty, got an earlier result; --force replaces it")
+        raise RequestError(f"{out} must be new or empty, got an earlier result; force=True replaces it")
     others = [] if carry else others_files(out)
     if others:
-        names = ", ".join(str(file) for file in others[:SHOWN_FILES]) + (", ..." if len(others) > SHOWN_FILES else "")
-        raise RequestError(f"{out} must hold genesieve's files alone to be replaced, got also {names}: move them first")
+        raise RequestError(
+            f"{out} must hold genesieve's files alone to be replaced, got also {first_few(others)}: move them first"
+        )
 
 
 def is_result(folder: Path) -> bool:
@@ -113,7 +114,7 @@ def _swap(stage: Path, out: Path, *, carry: bool) -> None:
         for file in others_files(out):
             (stage / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(out / file, stage / file, follow_symlinks=False)
-    old = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".old", dir=out.parent))
+    old = hidden_beside(out, "old")
     try:
         os.replace(out, old)
         os.replace(stage, out)
@@ -141,9 +142,3 @@ def _remove_empty(folders: list[Path]) -> None:
     for folder in folders:
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -1,71 +1,110 @@
-"""What a run is asked to do: one record, from which the command line, the fit and run.json all read."""
+"""What a run is asked to do: one record, from which the command line, the fit and run.json all read, and its door."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, make_dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from genesieve import pp
+from genesieve.estimators._parameters import OF_METHOD, OPTIONS, PARAMETERS, check_parameters, read_memory
+from genesieve.estimators.methods import METHODS, Factorisation
+from genesieve.estimators.ssnmf import SSNMF
 from genesieve.io import RequestError
 
+# Settings that run.json and the command line call otherwise: there, "labels" are the types known beforehand.
+WRITTEN = {"known": "labels"}
+READ = {written: name for name, written in WRITTEN.items()}
 
-def _of_fit(default: Any, keyword: str) -> Any:
-    """A setting that is passed to `genesieve.tl.ssnmf` under ``keyword``, unless it is None."""
-    return field(default=default, metadata={"keyword": keyword})
+# The parameters of the estimator that are settings, under their names as such; None is the estimator's own choice.
+_OfFit: Any = make_dataclass(
+    "_OfFit", [(option.name, Any, option.default) for option in OPTIONS.values()], frozen=True, kw_only=True
+)
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Everything that decides a run's result, besides the data and the gene sets."""
+@dataclass(frozen=True, kw_only=True)
+class Settings(_OfFit):  # type: ignore[misc]  # its base is made from the table
+    """Everything that decides a run's result, besides the data and the gene sets.
 
-    rank: int = _of_fit(None, "n_components")
-    genes: int = _of_fit(None, "n_genes")
+    Besides the fields below, those parameters of `genesieve.SSNMF` that have a name on the command line, by that name:
+    ``rank``, ``genes``, ``seed``, ``jobs`` and so on.
+
+    Examples
+    --------
+    >>> from genesieve.workflow import Settings
+    >>> Settings(rank=8, genes=200, known="cell_type").estimator()
+    SSNMF(n_components=8, n_genes=200, random_state=0)
+    """
+
     cells_in: str | None = None  # rows or columns, of a csv or tsv table
     layer: str | None = None
     use_raw: bool = False
     values: str = "auto"
     min_cells: float | None = None
     preset: str | None = None
-    labels: str | None = None  # column of obs with the known types
+    known: str | None = None  # column of obs with the known types
     method: str | None = None  # one of the paper's factorisations
-    orthogonality: str | None = _of_fit(None, "orthogonality")
-    sparsity: str | None = _of_fit(None, "sparsity")
-    solver: str | None = _of_fit(None, "solver")
-    gene_weights: str | None = _of_fit(None, "gene_weights")
-    label_rule: str | None = _of_fit(None, "labels")
-    clusters: int | None = _of_fit(None, "n_clusters")
-    exclude_genes: str | None = _of_fit(None, "exclude_genes")
-    restarts: int | None = _of_fit(None, "n_restarts")
-    max_iter: int | None = _of_fit(None, "max_iter")
-    seed: int = _of_fit(0, "random_state")
-    jobs: int | None = _of_fit(None, "n_jobs")
+    exclude_genes: str | None = None
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Settings:
         """The settings that `as_dict` wrote."""
-        names = {item.name for item in fields(cls)}
-        unknown = sorted(set(values) - names)
-        if unknown:
-            raise RequestError(f"settings must be among {', '.join(sorted(names))}, got {', '.join(unknown)}")
-        return cls(**values)
+        return cls().changed(**values)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain types, for run.json."""
-        return asdict(self)
+        return {WRITTEN.get(name, name): value for name, value in asdict(self).items()}
 
     def changed(self, **values: Any) -> Settings:
-        """The same with other values."""
-        return replace(self, **values)
+        """The same with other values, under their names here or in run.json."""
+        names = [item.name for item in fields(self)]
+        unknown = sorted(set(values) - {*names, *READ})
+        if unknown:
+            raise RequestError(f"settings must be among {', '.join(sorted(names))}, got {', '.join(unknown)}")
+        return replace(self, **{READ.get(name, name): value for name, value in values.items()})
 
     def fit_keywords(self) -> dict[str, Any]:
-        """Arguments for `genesieve.tl.ssnmf`: those of the method, then those set one by one."""
-        chosen = {item.metadata["keyword"]: getattr(self, item.name) for item in fields(self) if item.metadata}
-        keywords = {**_of_method(self.method), **{name: value for name, value in chosen.items() if value is not None}}
-        if "orthogonality" in keywords:
-            keywords["orthogonality"] = _orthogonality(keywords["orthogonality"])
-        if keywords.get("gene_weights") == "none":
-            keywords["gene_weights"] = None
+        """Parameters of the estimator: those of the method, then those set one by one."""
+        keywords = _of_method(self.method)
+        for name, option in OPTIONS.items():
+            if getattr(self, option.name) is not None:
+                with asked_for():
+                    keywords[name] = PARAMETERS[name].kind.parse(option.name, getattr(self, option.name))
         return keywords
+
+    def estimator(self, resources: Resources | None = None) -> SSNMF:
+        """The estimator of the run, or an error about what was asked for; the data are not needed for it."""
+        resources = resources or Resources()
+        for name in ("rank", "genes"):
+            if getattr(self, name) is None:
+                raise RequestError(f"{name} must be at least 1, got None")
+        model = SSNMF(**self.fit_keywords(), memory=resources.memory, checkpoint=resources.checkpoint)
+        with asked_for():
+            check_parameters(model, as_settings=True)
+            if self.clusters is not None and model.labels == "argmax":
+                raise ValueError(f"clusters must come with label_rule kmeans or leiden, got {self.label_rule!r}")
+        return model
+
+    def check_data_choices(self) -> None:
+        """Raise about choices of values and genes that no data could suit."""
+        if self.use_raw and self.layer is not None:
+            raise RequestError(f"layer must not be given with use_raw, got {self.layer!r}")
+        with asked_for():
+            pp.check_choices(self.values, self.share_or_cells, None, self.preset)
+        try:
+            re.compile(self.exclude_genes or "")
+        except re.error as error:
+            message = f"exclude_genes must be a regular expression, got {self.exclude_genes!r}: {error}"
+            raise RequestError(message) from None
+
+    @property
+    def share_or_cells(self) -> float | None:
+        """``min_cells``: above 1 a number is of cells, which `genesieve.pp.prepare` tells from a share by its type."""
+        number = self.min_cells
+        return number if number is None or number <= 1 or number != int(number) else int(number)
 
 
 @dataclass(frozen=True)
@@ -76,26 +115,45 @@ class Resources:
     dask: str | None = None  # address of a Dask scheduler
     checkpoint: str | None = None  # file to keep the fit in as it goes
 
-    def fit_keywords(self) -> dict[str, Any]:
-        """Arguments for `genesieve.tl.ssnmf`."""
-        return {"memory": self.memory, "checkpoint": self.checkpoint}
+    def check(self) -> None:
+        """Raise about what no data could suit."""
+        with asked_for():
+            read_memory(self.memory)
+        if self.memory is not None and self.dask is not None:
+            raise RequestError(
+                f"memory must not be given with dask, whose workers have limits of their own, got {self.memory!r}"
+            )
+        if self.checkpoint is not None and not Path(self.checkpoint).resolve().parent.is_dir():
+            raise RequestError(f"checkpoint must be a file in a folder that is there, got {self.checkpoint!r}")
 
 
 def _of_method(name: str | None) -> dict[str, Any]:
-    """Keywords of a factorisation of the paper."""
-    from genesieve.estimators.methods import METHODS, Factorisation
-
+    """Parameters of a factorisation of the paper."""
     if name is None:
         return {}
     factorisations = {known: recipe for known, recipe in METHODS.items() if isinstance(recipe, Factorisation)}
     if name not in factorisations:
         raise RequestError(f"method must be one of {', '.join(factorisations)}, got {name!r}")
-    model = factorisations[name](2).get_params()
-    return {keyword: model[keyword] for keyword in ("sparsity", "orthogonality", "init", "solver", "gauge")}
+    model = factorisations[name](2)
+    return {parameter: getattr(model, parameter) for parameter in OF_METHOD}
 
 
-def _orthogonality(value: float | str) -> float | str:
+# ------------------------------------------------------------------------------------------------ errors
+
+NAMES = (*(item.name for item in (*fields(Settings), *fields(Resources))), "missing", "gene_sets", "force")
+# A setting in an error: what it begins with, a name that is no English word (nor part of a path), or one with a value.
+NAMED = re.compile(
+    rf"^({'|'.join(NAMES)})(?= )|(?<![\w/.'])({'|'.join(name for name in NAMES if '_' in name)})(?![\w/.'=])"
+    rf"|\b({'|'.join(NAMES)})=('[^']*'|\w+)"
+)
+
+
+@contextmanager
+def asked_for() -> Iterator[None]:
+    """Errors in here that name a setting are about what was asked for."""
     try:
-        return value if value in ("exact", "auto") else float(value)
-    except ValueError:
-        raise RequestError(f"orthogonality must be a number, 'exact' or 'auto', got {value!r}") from None
+        yield
+    except (ValueError, TypeError) as error:
+        if NAMED.search(str(error)) is None:
+            raise
+        raise RequestError(str(error)) from error

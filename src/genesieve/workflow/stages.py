@@ -1,8 +1,7 @@
-"""The stages of a run, one function each: checks, taking the data, preparing, reading the fit."""
+"""The stages of a run, one function each: taking the data, preparing them, reading the fit."""
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,21 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from genesieve import datasets, pp, tl
-from genesieve._anndata import listing, stored_values
-from genesieve._checks import check_choice
+from genesieve._checks import listing
 from genesieve._slots.read import read_preparation, read_projection
 from genesieve.core.cells.streamed import streamed
-from genesieve.estimators._parameters import check_parameters, read_memory
-from genesieve.estimators.ssnmf import SSNMF
 from genesieve.interpret.genesets import read_gene_sets
-from genesieve.interpret.labels import RULES
 from genesieve.io import FileError, RequestError, open_in_file, read, size_in_memory
 from genesieve.metrics import nmi, purity
 from genesieve.tl.fit import given_genes
 from genesieve.workflow.cluster import open_on_dask
 from genesieve.workflow.outputs import KEY
 from genesieve.workflow.provenance import available_memory, fingerprint, sampled_fingerprint
-from genesieve.workflow.settings import Resources, Settings
+from genesieve.workflow.settings import Resources, Settings, asked_for
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -36,8 +31,6 @@ Place = str | PathLike[str]
 # Data that would take more than this share of the memory there is are left in their file: besides the values as they
 # are, the prepared ones have to fit, and their plots.
 SHARE_OF_MEMORY = 0.3
-
-UNKNOWN = 2**62  # stands for the size of data that are not read yet: no limit
 
 DEMO = "genesieve:demo"
 """In place of a file: the cells of `genesieve.datasets.demo`."""
@@ -51,65 +44,9 @@ class Given:
     source: dict[str, Any]
 
 
-def check_settings(settings: Settings) -> None:
-    """What can be told before the data are read."""
-    for name in ("rank", "genes"):
-        value = getattr(settings, name)
-        if value is None or value < 1:
-            raise RequestError(f"{name} must be at least 1, got {value}")
-    if settings.use_raw and settings.layer is not None:
-        raise RequestError(f"layer must not be given with use_raw, got {settings.layer!r}")
-    with asked_for():
-        check_choice("values", settings.values, ["auto", *pp.VALUES])
-        check_choice("preset", settings.preset, ["paper", None])
-        pp._check_numbers(_share_or_cells(settings.min_cells), None, settings.preset)
-        check_choice("label_rule", settings.label_rule, [*RULES, None])
-        if settings.clusters is not None and settings.label_rule not in RULES[1:]:
-            raise ValueError(f"clusters must come with label_rule kmeans or leiden, got {settings.label_rule!r}")
-        _check_pattern(settings.exclude_genes)
-        check_fit(settings, (UNKNOWN, UNKNOWN))
-
-
-def check_resources(resources: Resources) -> None:
-    """What can be told before the data are read."""
-    with asked_for():
-        read_memory(resources.memory)
-    if resources.memory is not None and resources.dask is not None:
-        raise RequestError(
-            f"memory must not be given with dask, whose workers have limits of their own, got {resources.memory!r}"
-        )
-    if resources.checkpoint is not None and not Path(resources.checkpoint).resolve().parent.is_dir():
-        raise RequestError(f"checkpoint must be a file in a folder that is there, got {resources.checkpoint!r}")
-
-
-def _check_pattern(exclude_genes: str | None) -> None:
-    try:
-        re.compile(exclude_genes or "")
-    except re.error as error:
-        raise ValueError(f"exclude_genes must be a regular expression, got {exclude_genes!r}: {error}") from None
-
-
-def check_fit(settings: Settings, shape: tuple[int, int]) -> None:
-    """Raise what the estimator would, for data of this shape, before any work is done."""
-    model = SSNMF()
-    known = model.get_params()
-    chosen = {name: value for name, value in settings.fit_keywords().items() if name in known}
-    with asked_for():
-        check_parameters(model.set_params(**chosen), shape)
-
-
-@contextmanager
-def asked_for() -> Iterator[None]:
-    """Errors in here are about what was asked for."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        raise RequestError(str(error)) from error
-
-
-def take(data: Place | AnnData, settings: Settings, resources: Resources | None = None) -> Given:
+def take(data: Place | AnnData, settings: Settings, resources: Resources) -> Given:
     """Read the data, or leave them in their file, choose the values, and check what was asked against them."""
-    adata, path = _open(data, settings, resources or Resources())
+    adata, path = _open(data, settings, resources)
     name = "the data" if path is None else path
     if settings.use_raw and streamed(adata.X) is None:
         if adata.raw is None:
@@ -118,8 +55,8 @@ def take(data: Place | AnnData, settings: Settings, resources: Resources | None 
     _make_names_unique(adata)
     values = _choose(adata, settings, name)
     outside = streamed(values)
-    if settings.labels is not None:
-        _check_labels(adata, settings.labels, name)
+    if settings.known is not None:
+        _check_known(adata, settings.known, name)
     source = {
         "path": path,
         "name": "AnnData" if path is None else Path(path).name,
@@ -153,17 +90,15 @@ def _choose(adata: AnnData, settings: Settings, name: str) -> Any:
     values = adata.X if settings.layer is None else adata.layers[settings.layer]
     if values is None:
         raise FileError(f"{name} must hold values in X, got none; name a layer: {listing(list(adata.layers))}")
-    if streamed(values) is None and adata.raw is not None and stored_values(values).min(initial=0) < 0:
-        raise RequestError(f"{name} must not have negative values, got scaled ones; --use-raw takes those of .raw")
     return values
 
 
-def _check_labels(adata: AnnData, column: str, name: str) -> None:
+def _check_known(adata: AnnData, column: str, name: str) -> None:
     if column not in adata.obs:
         there = f"columns are {listing(list(adata.obs))}" if len(adata.obs.columns) else "there are none"
-        raise RequestError(f"labels must be a column of obs in {name}, got {column!r}: {there}")
+        raise RequestError(f"known must be a column of obs in {name}, got {column!r}: {there}")
     if adata.obs[column].isna().all():
-        raise RequestError(f"labels must be known for some cells, got none in column {column!r} of {name}")
+        raise RequestError(f"known must be a column with the types of some cells, got none in {column!r} of {name}")
 
 
 def _make_names_unique(adata: AnnData) -> None:
@@ -183,31 +118,26 @@ def _make_names_unique(adata: AnnData) -> None:
 
 
 def prepare(adata: AnnData, settings: Settings) -> None:
-    """Normalise and log as far as needed, and check rank and genes against what is left."""
+    """Normalise and log as far as needed, and check what was asked for against what is left."""
     free = next(name for name in ("raw", *(f"raw_{number}" for number in range(1, 1000))) if name not in adata.layers)
     choices: dict[str, Any] = {
         "values": settings.values,
-        "min_cells": _share_or_cells(settings.min_cells),
+        "min_cells": settings.share_or_cells,
         "preset": settings.preset,
     }
-    pp.prepare(adata, layer=settings.layer, raw_layer=free, **choices)
-    done = read_preparation(adata)
     with asked_for():
+        pp.prepare(adata, layer=settings.layer, raw_layer=free, **choices)
         n_genes = int(given_genes(adata, None, settings.exclude_genes, None).sum())
+    done = read_preparation(adata)
     kept = f"genes seen in at least {done['min_cells']:g} of the cells, of {done['n_genes_given']} given"
     limits = {
         "rank": (min(adata.n_obs, n_genes), f"the smaller of {adata.n_obs} cells and {n_genes} {kept}"),
         "genes": (n_genes, kept),
+        "clusters": (adata.n_obs, "the cells given"),
     }
     for name, (most, why) in limits.items():
-        if getattr(settings, name) > most:
+        if (getattr(settings, name) or 0) > most:
             raise RequestError(f"{name} must be between 1 and {most} ({why}), got {getattr(settings, name)}")
-    check_fit(settings, (adata.n_obs, n_genes))
-
-
-def _share_or_cells(number: float | None) -> float | None:
-    """Above 1 a number is of cells, which `genesieve.pp.prepare` tells from a share by its type."""
-    return number if number is None or number <= 1 or number != int(number) else int(number)
 
 
 def interpret(adata: AnnData, gene_sets: Place | None) -> None:
@@ -245,14 +175,14 @@ def about_gene_sets(gene_sets: Place) -> Iterator[None]:
         raise FileError(f"{gene_sets} cannot be used: {error}") from error
 
 
-def score(adata: AnnData, labels: str | None) -> dict[str, float]:
+def score(adata: AnnData, column: str | None) -> dict[str, float]:
     """Agreement of the programs with the known types, over the cells whose type is known."""
-    if labels is None:
+    if column is None:
         return {}
     from sklearn.metrics import adjusted_rand_score
 
-    known = adata.obs[labels].notna().to_numpy()
-    types = adata.obs[labels][known].astype(str).to_numpy()
+    known = adata.obs[column].notna().to_numpy()
+    types = adata.obs[column][known].astype(str).to_numpy()
     found = read_projection(adata, KEY).of_cells("labels")[known].astype(str).to_numpy()
     return {
         "nmi": float(nmi(types, found)),

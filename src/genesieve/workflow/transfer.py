@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from genesieve import pp, tl
-from genesieve._anndata import kind_of_values, pending_recipe, read_values
 from genesieve._checks import check_choice
-from genesieve._slots.read import read_preparation
-from genesieve._slots.write import write_preparation
 from genesieve.io import FileError, RequestError
 from genesieve.tl._tables import cells_table
 from genesieve.workflow.cluster import connected
@@ -30,8 +26,8 @@ from genesieve.workflow.outputs import (
     write_tables,
 )
 from genesieve.workflow.provenance import Log, versions
-from genesieve.workflow.settings import Resources, Settings
-from genesieve.workflow.stages import Given, Place, asked_for, check_resources, enrich_object, score, take
+from genesieve.workflow.settings import Resources, Settings, asked_for
+from genesieve.workflow.stages import Given, Place, enrich_object, score, take
 from genesieve.workflow.watch import Watcher
 
 if TYPE_CHECKING:
@@ -61,76 +57,45 @@ def project(
     out
         The folder to write: ``cells.csv``, ``result.h5ad``, figures and ``run.json``.
     settings
-        ``cells_in``, ``layer``, ``use_raw``, ``labels`` and ``jobs`` count.
+        ``cells_in``, ``layer``, ``use_raw``, ``known`` and ``jobs`` count.
     missing
         About selected genes that the data lack: ``"error"``, ``"zero"`` or ``"ignore"``, as in `genesieve.tl.project`.
     force, command, watch, resources
         As in `run`; there are no checkpoints.
     """
     settings, resources = settings or Settings(), resources or Resources()
-    check_resources(resources)
+    resources.check()
     watch, log = watch or Watcher(), Log()
     with asked_for():
         check_choice("missing", missing, ["error", "zero", "ignore"])
     fitted = load_model(Path(model))
-    with connected(resources.dask), staged(Path(out), force=force) as stage, log.listening():
+    with connected(resources.dask), staged(Path(out), force=force) as folder, log.listening():
         with watch.stage("read"), log.timed("read"):
             given = take(data, settings, resources)
-        with watch.stage("prepare"), log.timed("prepare"):
-            prepare_alike(given.adata, fitted, settings.layer)
+        with watch.stage("prepare"), log.timed("prepare"), asked_for():
+            pp.prepare_like(given.adata, fitted, layer=settings.layer, raw_layer=None)
         with watch.stage("project"), log.timed("project"):
             _check_genes(given, fitted, missing)
             tl.project(given.adata, fitted, key=KEY, missing=missing, n_jobs=settings.jobs)
             tl.outliers(given.adata, key=KEY)
-            scores = score(given.adata, settings.labels)
+            scores = score(given.adata, settings.known)
         record = _record(given, Path(model), settings, missing, scores, command, log)
         with watch.stage("write"), log.timed("write"):
-            _write(given.adata, stage, settings.labels)
-        write_record(stage, record)
+            _write(given.adata, folder, settings.known)
+        write_record(folder, record)
     return Outcome(Path(out), record, given.adata)
 
 
-def _write(adata: AnnData, stage: Path, known: str | None) -> None:
+def _write(adata: AnnData, folder: Path, known: str | None) -> None:
     from genesieve import pl
 
-    write_tables({"cells": cells_table(adata, known=known)}, stage)
-    write_figures({"usages": lambda: pl.usages(adata, key=KEY, color=known)}, stage / FIGURES)
-    write_object(adata, stage / RESULT)
-
-
-def prepare_alike(adata: AnnData, fitted: AnnData, layer: str | None) -> None:
-    """Do to new values what was done to those of the fit, and keep all genes: the fit has chosen already."""
-    recipe = read_preparation(fitted)
-    kind, fitted_kind = kind_of_values(read_values(adata, layer=layer, as_stored=True)), str(recipe["values"])
-    if kind != fitted_kind and kind != "log":
-        raise FileError(
-            f"the data must hold {fitted_kind} values as those of the fit did, got {kind} ones; prepare them alike"
-        )
-    if kind != fitted_kind:
-        message = f"the model was fitted to {fitted_kind}, these values are logged already and used as they are"
-        warnings.warn(message, UserWarning, stacklevel=2)
-    # Where the fit left depth alone (the paper's preset), counts are logged like linear values.
-    depth = float(recipe["target_sum"]) or None if kind == "counts" else None
-    values = "linear" if kind == "counts" and depth is None else kind
-    pp.prepare(adata, values=values, min_cells=0, target_sum=depth, layer=layer, raw_layer=None)
-    if kind != "log" and recipe["log"] == BASE_TWO:
-        _to_base_two(adata)
-
-
-def _to_base_two(adata: AnnData) -> None:
-    """From natural logarithms to those of base 2, now or as values are read."""
-    if pending_recipe(adata) is None:
-        adata.X = adata.X / LN_2
-    else:
-        write_preparation(adata, {**read_preparation(adata), "log": BASE_TWO})
-
-
-BASE_TWO = "log2(x + 1)"
-LN_2 = 0.6931471805599453
+    write_tables({"cells": cells_table(adata, known=known)}, folder)
+    write_figures({"usages": lambda: pl.usages(adata, key=KEY, color=known)}, folder / FIGURES)
+    write_object(adata, folder / RESULT)
 
 
 def _check_genes(given: Given, fitted: AnnData, missing: str) -> None:
-    """What is missing, in the words of the command line."""
+    """Raise about genes of the model that the data lack, with what can be done."""
     genes = fitted.var_names
     lacking = genes[~genes.isin(given.adata.var_names)]
     if len(lacking) == len(genes):
@@ -141,7 +106,7 @@ def _check_genes(given: Given, fitted: AnnData, missing: str) -> None:
     if len(lacking) and missing == "error":
         raise RequestError(
             f"{given.source['name']} lacks {len(lacking)} of the model's {len(genes)} genes, the first of them"
-            f" {lacking[0]!r}; --missing zero: measured and not seen, --missing ignore: not measured"
+            f" {lacking[0]!r}; missing='zero': measured and not seen, missing='ignore': not measured"
         )
 
 
@@ -172,11 +137,11 @@ def _record(
     }
 
 
-def _carry_figures(folder: Path, stage: Path) -> None:
+def _carry_figures(old: Path, new: Path) -> None:
     """Keep the figures that cannot be drawn again, where the values are not in the result."""
-    for figure in (folder / FIGURES).iterdir() if (folder / FIGURES).is_dir() else ():
-        if figure.suffix in (".png", ".svg") and not (stage / FIGURES / figure.name).exists():
-            shutil.copy2(figure, stage / FIGURES)
+    for figure in (old / FIGURES).iterdir() if (old / FIGURES).is_dir() else ():
+        if figure.suffix in (".png", ".svg") and not (new / FIGURES / figure.name).exists():
+            shutil.copy2(figure, new / FIGURES)
 
 
 def enrich(folder: Place, gene_sets: Place, *, watch: Watcher | None = None) -> Outcome:
@@ -199,7 +164,7 @@ def enrich(folder: Place, gene_sets: Place, *, watch: Watcher | None = None) -> 
     record = read_record(folder)
     if record["kind"] != "run":
         raise RequestError(f"{folder} must be the folder of a run, got one of a {record['kind']}")
-    with staged(folder, force=True, carry=True) as stage, log.listening():
+    with staged(folder, force=True, carry=True) as new, log.listening():
         with watch.stage("read"), log.timed("read"):
             try:
                 adata = read_h5ad(folder / RESULT)
@@ -211,7 +176,7 @@ def enrich(folder: Place, gene_sets: Place, *, watch: Watcher | None = None) -> 
         record["timings"] |= {"enrich": log.timings["enrich"]}
         known = record["settings"]["labels"]
         with watch.stage("write"):
-            write_outputs(adata, stage, known=known, record=record)
-            _carry_figures(folder, stage)
-            write_record(stage, {name: value for name, value in record.items() if name != "files"})
+            write_outputs(adata, new, known=known, record=record)
+            _carry_figures(folder, new)
+            write_record(new, {name: value for name, value in record.items() if name != "files"})
     return Outcome(folder, record, adata)

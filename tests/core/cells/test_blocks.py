@@ -9,7 +9,7 @@ from genesieve.core.cells.blocks import Blocks
 from genesieve.core.objective import Overlap, gram_of
 
 RNG = np.random.default_rng(0)
-X = sparse.random(50, 30, density=0.3, format="csr", rng=RNG)
+X = sparse.random(50, 30, density=0.3, format="csr", random_state=RNG)
 W = RNG.random((30, 4))
 STEP = Overlap().cell_step(gram_of(W))
 H0 = np.zeros((50, 4))

@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import genesieve as gs
-from genesieve.core import starts as init
-from genesieve.core.cells.blocks import Blocks
-from genesieve.core.cells.low_rank import Rough, products, rough, subspace
+from genesieve.core.cells import low_rank
+from genesieve.core.cells.blocks import FROM_ZERO, Blocks
+from genesieve.core.cells.low_rank import LowRank, leading_scores, low_rank_approximation, products, project, subspace
 from genesieve.core.objective import Overlap, gram_of
-from genesieve.core.schedule import leading_scores
 
 RNG = np.random.default_rng(0)
 CELLS, GENES, RANK = 150, 120, 4
@@ -20,30 +18,30 @@ STEP = Overlap().cell_step(gram_of(W))
 WEIGHTS = RNG.random(GENES) + 0.5
 
 
-def seen_through(width, weights=None):
-    """X as seen through its leading directions, and as the matrix that this stands for."""
+def on_leading_directions(width, weights=None):
+    """X on its leading directions, and as the matrix that this stands for."""
     blocks = Blocks(X, gene_weights=weights)
     dense = X.toarray() * (1.0 if weights is None else weights)
     directions = np.linalg.svd(dense, full_matrices=False)[2][:width].T
-    return rough(blocks, directions), dense @ directions @ directions.T
+    return project(blocks, directions), dense @ directions @ directions.T
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 @pytest.mark.parametrize("width", [10, GENES])
 def test_every_verb_is_that_of_the_matrix_it_stands_for(width, weights):
-    seen, matrix = seen_through(width, weights)
-    expected = Blocks(matrix).sweep(W, None, STEP)
-    for ours, theirs in zip(seen.sweep(W, None, STEP), expected, strict=True):
+    approximation, matrix = on_leading_directions(width, weights)
+    expected = Blocks(matrix).sweep(W, FROM_ZERO, STEP)
+    for ours, theirs in zip(approximation.sweep(W, FROM_ZERO, STEP), expected, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-8)
-    np.testing.assert_allclose(seen.usages(W, STEP), expected.H, atol=1e-8)
-    assert seen.squared_norm == pytest.approx(Blocks(X, gene_weights=weights).squared_norm)  # of X itself
+    np.testing.assert_allclose(approximation.usages(W, STEP), expected.H, atol=1e-8)
+    assert approximation.squared_norm == pytest.approx(Blocks(X, gene_weights=weights).squared_norm)  # of X itself
 
 
-def test_through_all_directions_x_is_seen_as_it_is():
-    seen, _ = seen_through(GENES)
-    for ours, theirs in zip(seen.sweep(W, None, STEP), Blocks(X).sweep(W, None, STEP), strict=True):
+def test_on_all_directions_x_is_as_it_is():
+    approximation, _ = on_leading_directions(GENES)
+    for ours, theirs in zip(approximation.sweep(W, FROM_ZERO, STEP), Blocks(X).sweep(W, FROM_ZERO, STEP), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-8)
-    np.testing.assert_allclose(seen.worst_cell(W, W, STEP), Blocks(X).worst_cell(W, W, STEP), atol=1e-8)
+    np.testing.assert_allclose(approximation.worst_cell(W, W, STEP), Blocks(X).worst_cell(W, W, STEP), atol=1e-8)
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
@@ -57,16 +55,17 @@ def test_leading_scores_are_those_of_a_singular_value_decomposition_of_the_genes
 
 
 def test_a_part_is_that_of_the_matrix_it_stands_for():
-    seen, matrix = seen_through(10)
+    approximation, matrix = on_leading_directions(10)
     cells = np.arange(3, 90, 7)
-    part, genes = seen.part(cells, 30, None)
+    part, genes = approximation.part(cells, 30, None)
     expected, expected_genes = Blocks(matrix).part(cells, 30, None)
     np.testing.assert_array_equal(genes, expected_genes)
     assert part.shape == (len(cells), 30)
-    np.testing.assert_allclose(part.sweep(W[genes], None, STEP).cross, expected.sweep(W[genes], None, STEP).cross)
+    ours, theirs = (each.sweep(W[genes], FROM_ZERO, STEP).cross for each in (part, expected))
+    np.testing.assert_allclose(ours, theirs)
     required = np.zeros(GENES, dtype=bool)
     required[np.flatnonzero(~np.isin(np.arange(GENES), genes))[:2]] = True
-    assert np.isin(np.flatnonzero(required), seen.part(cells, 30, required)[1]).all()
+    assert np.isin(np.flatnonzero(required), approximation.part(cells, 30, required)[1]).all()
 
 
 def test_subspace_iteration_finds_the_leading_directions():
@@ -78,29 +77,17 @@ def test_subspace_iteration_finds_the_leading_directions():
     np.testing.assert_allclose(np.linalg.norm(basis.T @ leading, axis=0), 1.0, atol=1e-3)
 
 
-def test_data_is_seen_roughly_once_and_only_where_that_saves_something():
+def test_data_is_approximated_once_and_only_where_that_saves_something():
     blocks = Blocks(X)
-    seen = init.roughly(blocks, RANK, np.random.default_rng(0))
-    assert isinstance(seen, Rough)
-    assert seen.directions.shape == (GENES, RANK + init.ROUGH_DIRECTIONS)
-    assert init.roughly(seen, RANK, np.random.default_rng(0)) is seen
-    few = Blocks(X[:, : init.TOO_SMALL * (RANK + init.ROUGH_DIRECTIONS)])
-    assert init.roughly(few, RANK, np.random.default_rng(0)) is few
-
-
-@pytest.mark.parametrize("options", [{}, {"n_genes": 40}, {"orthogonality": "exact"}, {"init": "random"}], ids=str)
-def test_a_fit_ends_on_x_itself_and_no_higher_than_one_that_never_saw_it_roughly(monkeypatch, options):
-    def fit():
-        return gs.SSNMF(RANK, **{"orthogonality": 0.0, "gene_weights": None, "random_state": 0, **options}).fit(X)
-
-    staged = fit()
-    H, components = staged.transform(X), staged.components_
-    assert staged.reconstruction_err_ == pytest.approx(np.linalg.norm(X.toarray() - H @ components), rel=1e-6)
-    monkeypatch.setattr(init, "roughly", lambda blocks, rank, rng, near=None: blocks)
-    assert staged.reconstruction_err_ <= 1.005 * fit().reconstruction_err_
+    approximation = low_rank_approximation(blocks, RANK, np.random.default_rng(0))
+    assert isinstance(approximation, LowRank)
+    assert approximation.directions.shape == (GENES, RANK + low_rank.EXTRA_DIRECTIONS)
+    assert low_rank_approximation(approximation, RANK, np.random.default_rng(0)) is approximation
+    few = Blocks(X[:, : low_rank.LEAST_SAVING * (RANK + low_rank.EXTRA_DIRECTIONS)])
+    assert low_rank_approximation(few, RANK, np.random.default_rng(0)) is few
 
 
 def test_products_alone_make_a_pass_of_multiplications():
-    sweep = Blocks(X).sweep(W, None, products)
+    sweep = Blocks(X).sweep(W, FROM_ZERO, products)
     np.testing.assert_allclose(sweep.H, X @ W)
     np.testing.assert_allclose(sweep.cross, X.T @ (X @ W))

@@ -8,8 +8,9 @@ blocks are, in memory, in a file or on a cluster, is the business of a source.
 from __future__ import annotations
 
 from copy import copy
+from enum import Enum
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numba import njit
@@ -20,13 +21,69 @@ from genesieve.core.cells.transform import row_sums
 from genesieve.core.constraints import largest
 from genesieve.core.objective import CellStep, gram_of, half_squared_residual
 
+# Up to so many cells, products with X and all that follows are in double precision: single precision would end a fit a
+# little elsewhere on another processor, and clusters on a graph of neighbours far elsewhere. Beyond it, the last passes
+# are in the precision of X; programs are placed and settled on fewer cells.
+DOUBLE_CELLS = 20_000
+
+
+class NoUsages(Enum):
+    """Why H is not at hand as an array."""
+
+    FROM_ZERO = "not solved yet: a pass sets out from zero everywhere"
+    WITH_CELLS = "every pass solves it anew where the cells are"
+
+
+FROM_ZERO, WITH_CELLS = NoUsages.FROM_ZERO, NoUsages.WITH_CELLS
+Usages = np.ndarray | NoUsages
+
 
 class Sweep(NamedTuple):
     """What one pass over the cells returns."""
 
-    H: np.ndarray | None  # (cells, rank); None where it stays with the cells
+    H: Usages  # (cells, rank)
     cross: np.ndarray  # X^T H, (genes, rank), double precision
     gram: np.ndarray  # H^T H, (rank, rank), double precision
+
+
+class Cells(Protocol):
+    """Cells x genes as solvers and samples know them: as they are, or on their leading directions."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    threads: int
+
+    @property
+    def squared_norm(self) -> float:
+        """``||X||^2`` in double precision."""
+
+    def sweep(self, W: np.ndarray, H: Usages, step: CellStep) -> Sweep:
+        """One pass: for each block ``H_b = step(H_b, X_b W)``, and the sums ``X^T H`` and ``H^T H``."""
+
+    def usages(self, W: np.ndarray, step: CellStep) -> np.ndarray:
+        """H for W (cells, rank), from zero and without the sums."""
+
+    def squared_residual(self, W: np.ndarray, sweep: Sweep) -> float:
+        """``||X - H W^T||^2`` at the H of the sweep, both X and W in the units of X: gene weights aside."""
+
+    def worst_cell(self, W: np.ndarray, solved_W: np.ndarray, step: CellStep) -> np.ndarray:
+        """The expression (genes,) of the cell with the largest squared residual at W and the H solved for another W."""
+
+    def part(self, cells: np.ndarray, n_genes: int, required: np.ndarray | None = None) -> tuple[Cells, np.ndarray]:
+        """The chosen cells on the ``n_genes`` genes with the largest sum of squares there, and which genes these are.
+
+        Genes of the mask ``required`` come first. The part is in memory; cells and genes keep their order.
+        """
+
+
+C = TypeVar("C", bound=Cells)
+
+
+def on_one_thread(cells: C) -> C:
+    """The same cells, for a fit that runs beside others."""
+    cells = copy(cells)
+    cells.threads = 1
+    return cells
 
 
 class Moments(NamedTuple):
@@ -47,15 +104,14 @@ class Blocks:
     """Cells x genes as blocks of cells. ``gene_weights`` multiplies the columns of X without touching X itself."""
 
     def __init__(self, X: Any, *, gene_weights: np.ndarray | None = None, n_jobs: int | None = None) -> None:
-        self._source: Source = X if hasattr(X, "holds_usages") else InMemory(X, n_jobs=n_jobs)
+        self._source: Source = X if isinstance(X, Source) else InMemory(X, n_jobs=n_jobs)
         self._weights = None if gene_weights is None else np.asarray(gene_weights, dtype=np.float64)
         self._gene_sums: Sums | None = None  # of the values and of their squares, once someone has asked for moments
         self.n_jobs = n_jobs
         self.threads = available_threads(n_jobs)
         self.shape: tuple[int, int] = self._source.shape
-        self.dtype: np.dtype[Any] = self._source.dtype
-        self.holds_usages = self._source.holds_usages
-        self.in_memory = isinstance(self._source, InMemory)
+        self.value_dtype: np.dtype[Any] = self._source.dtype  # of X, and so of what a fit hands out
+        self.dtype = np.dtype(np.float64) if self.shape[0] <= DOUBLE_CELLS else self.value_dtype  # of the work on it
 
     @cached_property
     def squared_norm(self) -> float:
@@ -64,7 +120,7 @@ class Blocks:
 
     @cached_property
     def plain_norm(self) -> float:
-        """``||X||^2``, gene weights aside; kept, as every stage of a fit ends with a residual."""
+        """``||X||^2``, gene weights aside; stored, as every run of a solver ends with a residual."""
         return self.squared_norm if self._weights is None else self._norm(None)
 
     def _norm(self, weights: np.ndarray | None) -> float:
@@ -77,12 +133,6 @@ class Blocks:
         """The same cells under other gene weights; X is shared, and what is known of it."""
         blocks = Blocks(self._source, gene_weights=gene_weights, n_jobs=self.n_jobs)
         blocks._gene_sums = self._gene_sums
-        return blocks
-
-    def on_one_thread(self) -> Blocks:
-        """The same, for a fit that runs beside others."""
-        blocks = copy(self)
-        blocks.threads = 1
         return blocks
 
     def moments(self) -> Moments:
@@ -104,25 +154,20 @@ class Blocks:
         return np.sum(cross, axis=0), np.sum(squares, axis=0)
 
     def squared_residual(self, W: np.ndarray, sweep: Sweep) -> float:
-        """``||X - H W^T||^2`` at the H of the sweep, both X and W in the units of X: gene weights aside."""
         if self._weights is None:
             return 2.0 * half_squared_residual(self.squared_norm, W, sweep.cross, sweep.gram)
         weights = self._weights[:, None]
         return 2.0 * half_squared_residual(self.plain_norm, W / weights, sweep.cross / weights, sweep.gram)
 
-    def sweep(self, W: np.ndarray, H: np.ndarray | None, step: CellStep) -> Sweep:
-        """One pass: for each block ``H_b = step(H_b, X_b W)``, and the sums ``X^T H`` and ``H^T H``.
-
-        H is where the step sets out; None is zero everywhere.
-        """
+    def sweep(self, W: np.ndarray, H: Usages, step: CellStep) -> Sweep:
         work = partial(_sweep_block, self._weigh(W).astype(self.dtype), step)
-        if not self.holds_usages:
+        if not self._source.holds_usages:
             cross, gram = self._source.total(partial(_sums_of_sweep, work))
-            return Sweep(None, self._weigh(cross), gram)
+            return Sweep(WITH_CELLS, self._weigh(cross), gram)
         new_H = np.empty((self.shape[0], W.shape[1]), dtype=self.dtype)
         cross, gram = np.zeros(W.shape), np.zeros((W.shape[1], W.shape[1]))
         first = 0
-        for block, block_cross, block_gram in self._source.each(work, H):
+        for block, block_cross, block_gram in self._source.each(work, None if isinstance(H, NoUsages) else H):
             new_H[first : first + len(block)] = block
             first += len(block)
             cross += block_cross
@@ -130,17 +175,15 @@ class Blocks:
         return Sweep(new_H, self._weigh(cross), gram)
 
     def usages(self, W: np.ndarray, step: CellStep) -> np.ndarray:
-        """H for W (cells, rank), from nothing and without the sums."""
         work = partial(_solve_block, self._weigh(W).astype(self.dtype), step)
         return np.concatenate(list(self._source.each(work)))
 
     def part(self, cells: np.ndarray, n_genes: int, required: np.ndarray | None = None) -> tuple[Blocks, np.ndarray]:
-        """The chosen cells on the ``n_genes`` genes with the largest sum of squares there, and which genes these are.
-
-        Genes of the mask ``required`` come first. The part is a copy in memory; cells and genes keep their order.
-        """
+        every_gene = n_genes >= self.shape[1]
+        if every_gene and len(cells) == self.shape[0] and isinstance(self._source, InMemory):
+            return self, np.arange(self.shape[1])
         X = self._source.rows(cells)
-        if n_genes >= self.shape[1]:
+        if every_gene:
             return Blocks(X, gene_weights=self._weights, n_jobs=self.n_jobs), np.arange(self.shape[1])
         squares = self._weigh(self._weigh(_gene_sums(X, None)[1][:, None]))[:, 0]
         genes = np.flatnonzero(largest(squares, n_genes, required))
@@ -148,7 +191,6 @@ class Blocks:
         return Blocks(X[:, genes], gene_weights=weights, n_jobs=self.n_jobs), genes
 
     def worst_cell(self, W: np.ndarray, solved_W: np.ndarray, step: CellStep) -> np.ndarray:
-        """The expression (genes,) of the cell with the largest squared residual at W and the H solved for another W."""
         work = partial(
             _cell_residuals,
             self._weigh(W).astype(self.dtype),
@@ -169,7 +211,7 @@ class Blocks:
 
 def _solve_block(W: np.ndarray, step: CellStep, X: Any, H: np.ndarray | None) -> np.ndarray:
     products = X @ W
-    return step(np.zeros_like(products) if H is None else H, products).astype(X.dtype, copy=False)
+    return step(np.zeros_like(products) if H is None else H, products).astype(W.dtype, copy=False)
 
 
 def _sweep_block(W: np.ndarray, step: CellStep, X: Any, H: np.ndarray | None) -> tuple[np.ndarray, ...]:

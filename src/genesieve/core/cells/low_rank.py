@@ -1,77 +1,111 @@
-"""X seen through its leading directions: enough to place programs by, at a small part of the cost of a pass.
+"""X on its leading directions: enough to place programs by, at a small part of the cost of a pass.
 
 Programs lie close to the span of the leading singular vectors, and what a fit needs of X, its products with W and H,
-is nearly the same there. So most iterations are done on a rough X, ``scores @ directions.T``, which no one forms; the
-last ones on X itself.
+is nearly the same there. So most iterations are done on a low-rank X, ``scores @ directions.T``, which no one forms;
+the last ones on X itself.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from genesieve.core.cells.blocks import Blocks, Sweep
+from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells, NoUsages, Sweep, Usages
+from genesieve.core.cells.sampling import WHOLE_CELLS, sample
+from genesieve.core.cells.sources import single_threaded_blas
 from genesieve.core.constraints import largest
-from genesieve.core.objective import CellStep, gram_of
+from genesieve.core.objective import CellStep, gram_of, half_squared_residual
 
+# Directions beyond the rank; they are found from a sample of cells. More of either hardly help.
+EXTRA_DIRECTIONS = 24
+# Where X has fewer cells or genes than so many times its directions, there is too little to gain by them.
+LEAST_SAVING = 4
 # Extra directions and rounds of the subspace iteration behind a truncated SVD.
 SVD_OVERSAMPLING = 10
 SVD_ROUNDS = 6
 
 
-class Rough(Blocks):
-    """``scores`` (cells, width) times the orthonormal ``directions`` (genes, width), transposed.
+class LowRank:
+    """Cells whose X is ``scores`` (cells, width) times the orthonormal ``directions`` (genes, width), transposed.
 
     ``squared_norm`` is of X itself, so that objectives on both can be compared.
     """
 
-    def __init__(self, scores: np.ndarray, directions: np.ndarray, squared_norm: float, *, n_jobs: int | None) -> None:
-        super().__init__(scores, n_jobs=n_jobs)
-        self.shape = (len(scores), len(directions))
-        self.directions = directions
-        self.squared_norm = squared_norm
+    def __init__(self, scores: np.ndarray, directions: np.ndarray, squared_norm: float, *, threads: int) -> None:
+        self._scores, self._blocks = scores, Blocks(scores, n_jobs=threads)
+        self.directions, self.squared_norm, self.threads = directions, squared_norm, threads
+        self.shape, self.dtype = (len(scores), len(directions)), scores.dtype
 
-    def sweep(self, W: np.ndarray, H: np.ndarray | None, step: CellStep) -> Sweep:
-        new_H, cross, gram = super().sweep(self.directions.T @ W, H, step)
+    def sweep(self, W: np.ndarray, H: Usages, step: CellStep) -> Sweep:
+        new_H, cross, gram = self._blocks.sweep(self.directions.T @ W, H, step)
         return Sweep(new_H, self.directions @ cross, gram)
 
     def usages(self, W: np.ndarray, step: CellStep) -> np.ndarray:
-        return super().usages(self.directions.T @ W, step)
+        return self._blocks.usages(self.directions.T @ W, step)
 
-    def part(self, cells: np.ndarray, n_genes: int, required: np.ndarray | None = None) -> tuple[Blocks, np.ndarray]:
-        scores = self._source.rows(cells)
-        squares = np.einsum("ij,ij->i", self.directions @ gram_of(scores), self.directions)
-        genes = np.flatnonzero(largest(squares, n_genes, required))
-        return Rough(scores, self.directions[genes], float(squares[genes].sum()), n_jobs=self.n_jobs), genes
+    def squared_residual(self, W: np.ndarray, sweep: Sweep) -> float:
+        return 2.0 * half_squared_residual(self.squared_norm, W, sweep.cross, sweep.gram)
 
     def worst_cell(self, W: np.ndarray, solved_W: np.ndarray, step: CellStep) -> np.ndarray:
-        scores = super().worst_cell(self.directions.T @ W, self.directions.T @ solved_W, step)
+        scores = self._blocks.worst_cell(self.directions.T @ W, self.directions.T @ solved_W, step)
         return np.maximum(self.directions @ scores, 0)
 
+    def part(self, cells: np.ndarray, n_genes: int, required: np.ndarray | None = None) -> tuple[LowRank, np.ndarray]:
+        if len(cells) == self.shape[0] and n_genes >= self.shape[1]:
+            return self, np.arange(self.shape[1])
+        scores = self._scores[cells]
+        squares = np.einsum("ij,ij->i", self.directions @ gram_of(scores), self.directions)
+        genes = np.flatnonzero(largest(squares, n_genes, required))
+        return LowRank(scores, self.directions[genes], float(squares[genes].sum()), threads=self.threads), genes
 
-def rough(blocks: Blocks, directions: np.ndarray) -> Rough:
+
+def low_rank_approximation(
+    cells: Cells, rank: int, rng: np.random.Generator, *, near: np.ndarray | None = None
+) -> Cells:
+    """X on its leading directions, or as it is where it is so already or so small that there is nothing to gain.
+
+    The directions are those of some cells; ``near`` are directions to set out from.
+    """
+    width = rank + EXTRA_DIRECTIONS
+    if isinstance(cells, LowRank) or LEAST_SAVING * width >= min(cells.shape):
+        return cells
+    some = sample(cells, rng, n_genes=cells.shape[1]).cells
+    if near is None:
+        near = subspace(some, rng.standard_normal((cells.shape[1], width)))
+    return project(cells, subspace(some, near))
+
+
+def project(cells: Cells, directions: np.ndarray) -> LowRank:
     """X on the span of orthonormal directions (genes, width): half a pass."""
-    return Rough(blocks.usages(directions, products), directions, blocks.squared_norm, n_jobs=blocks.n_jobs)
+    return LowRank(cells.usages(directions, products), directions, cells.squared_norm, threads=cells.threads)
 
 
-def subspace(blocks: Blocks, directions: np.ndarray) -> np.ndarray:
+def subspace(cells: Cells, directions: np.ndarray) -> np.ndarray:
     """One step of subspace iteration: an orthonormal basis of ``X^T X`` times the directions (genes, width)."""
-    return np.linalg.qr(blocks.sweep(directions, None, products).cross)[0]
+    return np.linalg.qr(cells.sweep(directions, FROM_ZERO, products).cross)[0]
 
 
-def svd(blocks: Blocks, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def svd(cells: Cells, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Leading singular triplets by subspace iteration: each sweep with H = X W gives X^T X W."""
-    width = min(rank + SVD_OVERSAMPLING, *blocks.shape)
-    basis = np.linalg.qr(rng.standard_normal((blocks.shape[1], width)))[0]  # (genes, width)
+    width = min(rank + SVD_OVERSAMPLING, *cells.shape)
+    basis = np.linalg.qr(rng.standard_normal((cells.shape[1], width)))[0]  # (genes, width)
     for _ in range(SVD_ROUNDS):
-        basis = subspace(blocks, basis)
-    sweep = blocks.sweep(basis, None, products)
+        basis = subspace(cells, basis)
+    sweep = cells.sweep(basis, FROM_ZERO, products)
     squares, rotation = np.linalg.eigh(sweep.gram)
     squares, rotation = squares[::-1][:rank], rotation[:, ::-1][:, :rank]
     scale = np.sqrt(np.maximum(squares, 0.0))
-    left = (blocks.usages(basis, products) if sweep.H is None else sweep.H) @ rotation
+    left = (cells.usages(basis, products) if isinstance(sweep.H, NoUsages) else sweep.H) @ rotation
     return np.divide(left, scale, out=np.zeros_like(left), where=scale > 0), scale, basis @ rotation
 
 
 def products(H: np.ndarray, cross: np.ndarray) -> np.ndarray:
     """The step of a pass that only multiplies: H = X W."""
     return cross
+
+
+def leading_scores(cells: Cells, genes: np.ndarray, n_directions: int, rng: np.random.Generator) -> np.ndarray:
+    """Cells (cells, directions) along the leading singular directions of some genes (a mask), the strongest first."""
+    many = sample(cells, rng, n_cells=WHOLE_CELLS, n_genes=int(genes.sum()), required=genes)
+    with single_threaded_blas():
+        directions = svd(many.cells, n_directions, rng)[2]
+    return cells.usages(many.embed(directions), products)

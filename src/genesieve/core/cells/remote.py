@@ -15,7 +15,17 @@ from weakref import WeakSet
 
 import numpy as np
 
-from genesieve.core.cells.sources import Sums, Work, add, as_values, floating, rows_of, single_threaded_blas, stacked
+from genesieve.core.cells.sources import (
+    Source,
+    Sums,
+    Work,
+    add,
+    as_values,
+    floating,
+    rows_of,
+    single_threaded_blas,
+    stacked,
+)
 from genesieve.core.cells.transform import Transform
 
 # Sums that are added in one task. Small enough to free the memory of blocks soon, large enough to need few tasks.
@@ -30,7 +40,7 @@ Job = Callable[[Any, int], T]
 """From a block of X as it is stored, and its number, to whatever is wanted of it."""
 
 
-class Remote:
+class Remote(Source):
     """A Dask array of blocks of cells, dense or sparse, each with all genes."""
 
     holds_usages = False

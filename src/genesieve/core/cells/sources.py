@@ -7,13 +7,14 @@ a Dask cluster, are the only ones that know how X is stored.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property, reduce
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -46,21 +47,24 @@ Sums = tuple[Any, ...]
 """Arrays or numbers that are added up over blocks, each with those of the same place."""
 
 
-class Source(Protocol):
+class Source(ABC):
     """Cells x genes, as blocks of cells."""
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
-    holds_usages: bool  # whether H passes through the caller; if not, every pass solves it anew where the cells are
+    holds_usages: bool = True  # whether H passes through the caller; if not, every pass solves it anew at the cells
 
+    @abstractmethod
     def each(self, work: Work[T], H: np.ndarray | None = None) -> Iterator[T]:
         """What ``work`` returns for every block and its rows of H, in the order of the cells."""
 
-    def total(self, work: Work[Sums]) -> Sums:
-        """The sums of what ``work`` returns over all blocks."""
-
+    @abstractmethod
     def rows(self, cells: np.ndarray) -> Any:
         """The cells of these numbers, ascending, in memory."""
+
+    def total(self, work: Work[Sums]) -> Sums:
+        """The sums of what ``work`` returns over all blocks."""
+        return reduce(add, self.each(work))
 
 
 def add(left: Sums, right: Sums) -> Sums:
@@ -68,17 +72,10 @@ def add(left: Sums, right: Sums) -> Sums:
     return tuple(a + b for a, b in zip(left, right, strict=True))
 
 
-class _OnThreads:
-    """What sources have in common whose blocks are worked on by threads of this process."""
+class _OnThreads(Source):
+    """A source whose blocks are worked on by threads of this process."""
 
-    holds_usages = True
     _threads: int
-
-    def each(self, work: Work[T], H: np.ndarray | None = None) -> Iterator[T]:
-        raise NotImplementedError
-
-    def total(self, work: Work[Sums]) -> Sums:
-        return reduce(add, self.each(work))
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:

@@ -25,9 +25,9 @@ class Transform:
     log_base: float | None = None
     genes: np.ndarray | None = None  # columns to keep, in this order; None keeps all
 
-    def shape(self, given: tuple[int, int]) -> tuple[int, int]:
+    def shape(self, before: tuple[int, int]) -> tuple[int, int]:
         """The shape of transformed values."""
-        return given[0], given[1] if self.genes is None else len(self.genes)
+        return before[0], before[1] if self.genes is None else len(self.genes)
 
     def select(self, genes: np.ndarray) -> Transform:
         """The same, followed by a choice among the genes that it keeps (indices or a mask)."""

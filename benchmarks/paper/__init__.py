@@ -1,0 +1,1 @@
+"""Brings what ``genesieve reproduce`` measured into docs/paper.md."""

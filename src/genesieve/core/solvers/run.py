@@ -1,0 +1,175 @@
+"""What solvers share: the problem, where a run stands, the journal of it with its snapshots, and the result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from genesieve.core.cells.blocks import Cells, Sweep, Usages
+from genesieve.core.constraints import Constraint
+from genesieve.core.objective import CellStep, Penalty, gram_of, half_squared_residual
+
+# What the Gram form of the objective loses to cancellation where the fit is next to exact, relative to ||X||^2.
+CANCELLATION = 1e-12
+# Objectives this close are of one minimum, reached with another rounding.
+SAME_MINIMUM = 1e-6
+
+Arrays = dict[str, np.ndarray]
+
+
+class Factors(NamedTuple):
+    """Both factors, tall: X is about ``H @ W.T``."""
+
+    H: Any  # (cells, rank), or why it is not at hand (``NoUsages``)
+    W: np.ndarray  # (genes, rank)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback is told after an iteration."""
+
+    iteration: int
+    objective: float
+    passes: int
+    seconds: float
+
+
+Callback = Callable[[Progress], object]  # True ends the run after this iteration
+
+
+@dataclass(frozen=True)
+class Result:
+    """Where a solver ended and how it came there."""
+
+    factors: Factors
+    gram: np.ndarray  # H^T H
+    objective: float
+    squared_residual: float
+    penalty: Penalty
+    converged: bool
+    stopped: bool  # by the callback
+    history: list[Progress]
+
+
+def best_of(results: Sequence[Result]) -> Result:
+    """The result with the lowest objective; of those that differ by rounding alone the first, wherever cells are."""
+    lowest = min(result.objective for result in results)
+    return next(result for result in results if result.objective <= lowest + SAME_MINIMUM * abs(lowest))
+
+
+@dataclass(frozen=True)
+class State:
+    """A point of a run: the factors, the sums of the pass that made them, and their objective."""
+
+    W: np.ndarray
+    sweep: Sweep
+    objective: float
+
+    @property
+    def factors(self) -> Factors:
+        return Factors(self.sweep.H, self.W)
+
+    def arrays(self, **more: object) -> Arrays:
+        """All but H, for a snapshot."""
+        parts = {"W": self.W, "cross": self.sweep.cross, "gram": self.sweep.gram, "objective": self.objective, **more}
+        return {name: np.asarray(part) for name, part in parts.items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, H: Usages) -> State:
+        """The state of a snapshot."""
+        return cls(arrays["W"], Sweep(H, arrays["cross"], arrays["gram"]), float(arrays["objective"]))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is minimised, and how far."""
+
+    cells: Cells
+    constraint: Constraint
+    penalty: Penalty
+    max_iter: int
+    tol: float
+
+    def objective(self, W: np.ndarray, sweep: Sweep) -> float:
+        """Eq. 10 (or its scale-free form) at W and the H of the sweep."""
+        residual = half_squared_residual(self.cells.squared_norm, W, sweep.cross, sweep.gram)
+        return residual + self.penalty.value(sweep.gram, gram_of(W))
+
+    def least_decrease(self, state: State) -> float:
+        """The decrease of the objective below which a run counts as converged."""
+        return max(self.tol * state.objective, CANCELLATION * self.cells.squared_norm)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All that a solver needs to go on from the end of an iteration."""
+
+    penalty_number: int  # of a continuation
+    arrays: Arrays
+    history: list[Progress]
+
+
+@dataclass
+class Journal:
+    """The record of a run, who is told of it, and where it goes on from if it was interrupted."""
+
+    callback: Callback | None = None
+    save: Callable[[Snapshot], object] | None = None  # is given a snapshot after every iteration
+    snapshot: Snapshot | None = None  # to go on from
+    penalty_number: int = 0  # of a continuation
+    history: list[Progress] = field(default_factory=list)
+    passes: int = 0
+    stopped: bool = False  # by the callback
+    _began: float = field(default_factory=time.perf_counter)
+
+    def sweep(self, cells: Cells, W: np.ndarray, H: Usages, step: CellStep) -> Sweep:
+        """One pass over the cells, counted."""
+        self.passes += 1
+        return cells.sweep(W, H, step)
+
+    def report(self, objective: float, arrays: Arrays) -> bool:
+        """Note and save the end of an iteration; whether the callback wants it to be the last."""
+        seconds = time.perf_counter() - self._began
+        self.history.append(Progress(len(self.history) + 1, objective, self.passes, seconds))
+        if self.save is not None:
+            self.save(Snapshot(self.penalty_number, arrays, self.history))
+        if self.callback is not None:
+            self.stopped = self.callback(self.history[-1]) is True
+        return self.stopped
+
+    def resume(self) -> Arrays | None:
+        """The snapshot's arrays, if it is of this penalty; its record goes on, too."""
+        if self.snapshot is None or self.snapshot.penalty_number != self.penalty_number:
+            return None
+        arrays, self.history, self.snapshot = self.snapshot.arrays, list(self.snapshot.history), None
+        self.passes = self.history[-1].passes
+        self._began = time.perf_counter() - self.history[-1].seconds
+        return arrays
+
+    def resumes_after(self, penalty_number: int) -> bool:
+        """Whether the snapshot to go on from is of a later penalty."""
+        return self.snapshot is not None and self.snapshot.penalty_number > penalty_number
+
+    def result(self, problem: Problem, state: State, *, converged: bool) -> Result:
+        """The finished run."""
+        return Result(
+            factors=state.factors,
+            gram=state.sweep.gram,
+            objective=state.objective,
+            # the Gram form may cancel below zero
+            squared_residual=max(problem.cells.squared_residual(state.W, state.sweep), 0.0),
+            penalty=problem.penalty,
+            converged=converged,
+            stopped=self.stopped,
+            history=self.history,
+        )
+
+
+class Solve(Protocol):
+    """A solver: from a problem and a start to a result."""
+
+    def __call__(self, problem: Problem, start: Factors, *, journal: Journal | None = None) -> Result: ...

@@ -1,0 +1,71 @@
+"""Parameters of `SSNMF` that only the data make sense of: required genes, a start, and which fit a checkpoint is of.
+
+``model`` is the estimator throughout, which these functions only read.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from genesieve._checks import check_array
+from genesieve.core.cells.blocks import Blocks
+from genesieve.core.solvers import Factors
+from genesieve.estimators._parameters import DECIDING, STARTS
+
+
+def read_required(model: Any, n_genes: int) -> np.ndarray | None:
+    """The required genes as a mask."""
+    if model.required_genes is None:
+        return None
+    if model.sparsity != "rows" or model.n_genes is None:
+        raise ValueError("required_genes must be None unless sparsity is 'rows' and n_genes is a number")
+    required = np.asarray(model.required_genes)
+    if required.dtype != bool or required.shape != (n_genes,):
+        if required.ndim != 1 or required.dtype.kind not in "iu" or not np.isin(required, np.arange(n_genes)).all():
+            raise ValueError(
+                f"required_genes must be a mask of length {n_genes} or indices below it (the genes given),"
+                f" got an array of {required.dtype} of shape {required.shape}"
+            )
+        required = np.isin(np.arange(n_genes), required)
+    if required.sum() > model.n_genes:
+        raise ValueError(f"required_genes must be at most n_genes={model.n_genes}, got {required.sum()}")
+    return required
+
+
+def read_start(model: Any, blocks: Blocks, gene_weights: np.ndarray | None) -> Factors:
+    """The user's pair (H0, W0), under the gene weights of the fit."""
+    if not isinstance(model.init, tuple | list) or len(model.init) != 2:
+        raise TypeError(f"init must be one of {list(STARTS)} or a pair (H0, W0), got {type(model.init).__name__}")
+    H, W = (
+        check_array(f"init {name}", factor, (size, model.n_components))
+        for name, factor, size in zip(("H0", "W0"), model.init, blocks.shape, strict=True)
+    )
+    if gene_weights is not None:
+        W = W * gene_weights[:, None]
+    return Factors(H.astype(blocks.dtype), W.astype(blocks.dtype))
+
+
+def describe_fit(model: Any, blocks: Blocks) -> dict[str, Any]:
+    """What makes a fit the one it is, in plain types: parameters and data."""
+    chosen = {name: _plain(getattr(model, name)) for name in DECIDING}
+    chosen["orthogonality_"] = _plain(model.orthogonality_)  # what "auto" stands for
+    mean = blocks.moments().mean
+    numbered = float(np.arange(1, len(mean) + 1) @ mean)  # genes in another order give another sum
+    return {**chosen, "shape": list(blocks.shape), "squared_norm": blocks.squared_norm, "numbered_means": numbered}
+
+
+def _plain(value: Any) -> Any:
+    """Numbers, words, None, and a digest of arrays."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, Real):
+        return float(value)
+    return sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in _arrays(value))).hexdigest()
+
+
+def _arrays(value: Any) -> list[np.ndarray]:
+    return [np.asarray(part) for part in value] if isinstance(value, tuple | list) else [np.asarray(value)]

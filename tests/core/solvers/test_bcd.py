@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genesieve.core import starts
+from genesieve.core.cells.blocks import FROM_ZERO, Blocks
+from genesieve.core.constraints import RowSparse
+from genesieve.core.objective import Orthogonal, RelativeOverlap, gram_of
+from genesieve.core.solvers import Factors, bcd, mapalm, palm
+from genesieve.paper import published
+from problems import CONSTRAINTS, assert_monotone, make, seeds, solve
+
+
+@given(seeds, st.sampled_from(CONSTRAINTS), st.sampled_from([0.0, 0.03, 0.5, 3.0, "hard"]))
+def test_bcd_never_raises_the_objective(seed, constraint, omega):
+    X, start = make(seed)
+    result = solve(bcd, X, start, constraint, Orthogonal() if omega == "hard" else RelativeOverlap(omega))
+    assert_monotone(result, X)
+    assert constraint.contains(result.factors.W)
+    assert (result.factors.H >= 0).all()
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+@given(seeds, st.sampled_from([1e-3, 7.0, 1e4]), st.sampled_from([0.0, 0.1]))
+def test_scaling_X_scales_the_result_of_bcd(constraint, seed, factor, omega):
+    X, start = make(seed)
+    plain = solve(bcd, X, start, constraint, RelativeOverlap(omega), max_iter=10)
+    start = Factors(factor * start.H, start.W)
+    scaled = solve(bcd, factor * X, start, constraint, RelativeOverlap(omega), max_iter=10)
+    assert scaled.objective == pytest.approx(factor**2 * plain.objective, rel=1e-6)
+    np.testing.assert_allclose(
+        scaled.factors.H @ scaled.factors.W.T, factor * plain.factors.H @ plain.factors.W.T, atol=1e-5 * factor
+    )
+
+
+def test_bcd_ends_with_the_best_usages_for_its_genes():
+    X, start = make(3)
+    penalty = RelativeOverlap(0.05)
+    H, W = solve(bcd, X, start, penalty=penalty).factors
+    again = penalty.cell_step(gram_of(W))(np.zeros_like(H), X @ W)
+    np.testing.assert_allclose(again, H, atol=1e-7)
+
+
+def test_a_dead_program_is_revived_without_raising_the_objective():
+    X, start = make(1)
+    start.W[:, 2] = 0
+    for constraint in CONSTRAINTS[:3]:
+        result = solve(bcd, X, start, constraint)
+        assert result.factors.W.any(axis=0).all(), constraint
+        assert result.factors.H.any(axis=0).all(), constraint
+        assert_monotone(result, X)
+
+
+@pytest.mark.parametrize("start_number", range(10))
+def test_bcd_ends_at_or_below_palm_and_mapalm_on_the_synthetic_data(reference, start_number):
+    start = published.nmf(reference.X, reference.starts[start_number])
+    exact = solve(bcd, reference.X, start, RowSparse(120), max_iter=200, tol=1e-6)
+    for solver in (palm, mapalm):
+        theirs = solve(solver, reference.X, start, RowSparse(120), max_iter=200, tol=1e-3)
+        assert exact.objective <= theirs.objective
+
+
+def test_bcd_beats_palm_on_pollen(pollen):
+    X, _ = pollen
+    blocks = Blocks(X)
+    start = starts.nmf(blocks, 4, np.random.default_rng(0))
+    exact = solve(bcd, X, start, RowSparse(2000), max_iter=200, tol=1e-6)
+    paper = solve(palm, X, start, RowSparse(2000), max_iter=200, tol=1e-3)
+    assert exact.objective <= 12.87e6
+    assert paper.objective == pytest.approx(12.90e6, rel=2e-3)
+
+
+def test_bcd_takes_a_start_without_usages_for_one_from_zero():
+    X, start = make(0)
+    without, zero = (solve(bcd, X, Factors(H, start.W)) for H in (FROM_ZERO, np.zeros_like(start.H)))
+    np.testing.assert_array_equal(without.factors.W, zero.factors.W)

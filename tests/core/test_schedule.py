@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import genesieve as gs
+from genesieve.core import schedule, starts
+
+RNG = np.random.default_rng(0)
+CELLS, GENES, RANK = 150, 120, 4
+PROGRAMS = RNG.random((RANK, GENES)) ** 4
+X = sparse.csr_array(RNG.poisson(3 * RNG.random((CELLS, RANK)) ** 4 @ PROGRAMS).astype(float))
+
+
+@pytest.mark.parametrize("options", [{}, {"n_genes": 40}, {"orthogonality": "exact"}, {"init": "random"}], ids=str)
+def test_a_fit_ends_on_x_itself_and_no_higher_than_one_without_approximation(monkeypatch, options):
+    def fit():
+        return gs.SSNMF(RANK, **{"orthogonality": 0.0, "gene_weights": None, "random_state": 0, **options}).fit(X)
+
+    fitted = fit()
+    H, components = fitted.transform(X), fitted.components_
+    assert fitted.reconstruction_err_ == pytest.approx(np.linalg.norm(X.toarray() - H @ components), rel=1e-6)
+    for module in (schedule, starts):
+        monkeypatch.setattr(module, "low_rank_approximation", lambda cells, rank, rng, near=None: cells)
+    assert fitted.reconstruction_err_ <= 1.005 * fit().reconstruction_err_

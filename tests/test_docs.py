@@ -1,0 +1,78 @@
+"""What README.md and the pages of docs show can be typed in, and does what they say."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+from matplotlib import pyplot as plt
+from typer.main import get_command
+
+import genesieve as gs
+from genesieve.cli import app
+from readme import README
+
+PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
+# The others start from files or clusters of the reader's own.
+RUN = ["README.md", "cli.md", "quickstart.md", "report.md"]
+
+
+def code(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def named(page: Path) -> Path:
+    return next(each for each in PAGES if each.name == page)
+
+
+@pytest.mark.parametrize("name", RUN)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_python_of_a_page_runs(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mpl.use("Agg")
+    names: dict[str, object] = {}
+    for number, block in enumerate(code(named(name), "python")):
+        exec(compile(block, f"{name}, block {number}", "exec"), names)
+    plt.close("all")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_python_of_a_page_is_python_and_its_names_are_ours(page):
+    for block in code(page, "python"):
+        compile(block, page.name, "exec")
+    for dotted in re.findall(r"\bgs((?:\.[A-Za-z_]+)+)", page.read_text(encoding="utf-8")):
+        found = gs
+        for part in dotted[1:].split("."):
+            assert hasattr(found, part), f"{page.name} speaks of gs{dotted}"
+            found = getattr(found, part)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_commands_of_a_page_are_ours(page):
+    commands = get_command(app).commands
+    for line in re.sub(r"\\\n", " ", "\n".join(code(page, "sh"))).splitlines():
+        words = shlex.split(line, comments=True)
+        if words[:1] == ["genesieve"] and not words[1].startswith("-"):
+            known = {option for parameter in commands[words[1]].params for option in parameter.opts}
+            assert {word for word in words if word.startswith("-")} <= known, line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_files_that_a_page_points_to_exist(page):
+    prose = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)#]+)", prose):
+        assert target.startswith("http") or (page.parent / target).exists(), target
+    if page == README:
+        for path in re.findall(r"`((?:tests|docs|benchmarks|src)/[\w/.]+)`", page.read_text(encoding="utf-8")):
+            assert (README.parent / path).exists(), path
+
+
+def test_the_snippet_for_scanpy_prepares_the_genes_of_the_demo(tmp_path, monkeypatch):
+    snippet = next(block for block in code(README, "python") if "pp.prepare" in block)
+    names: dict[str, object] = {}
+    exec(snippet.partition("gs.tl.ssnmf")[0], names)
+    genes = re.search(r"programs on \d+ of (\d+) genes", README.read_text(encoding="utf-8"))
+    assert names["adata"].n_vars == int(genes[1])

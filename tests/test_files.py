@@ -1,0 +1,48 @@
+"""A file is there whole or not at all, and looks like any other new one."""
+
+from __future__ import annotations
+
+import pytest
+
+from genesieve._checks import first_few, listing
+from genesieve._files import hidden_beside, write_whole
+
+
+def test_a_file_takes_its_place_once_it_is_whole(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    with write_whole(path) as file:
+        file.write(b"new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_fails_leaves_what_was_there(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    with pytest.raises(TypeError), write_whole(path) as file:
+        file.writelines([b"half", None])
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_has_the_mode_of_any_new_one(tmp_path):
+    (tmp_path / "plain").touch()
+    with write_whole(tmp_path / "whole"):
+        pass
+    assert (tmp_path / "whole").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_hidden_names_differ(tmp_path):
+    names = {hidden_beside(tmp_path / "a", "part") for _ in range(20)}
+    assert len(names) == 20
+    assert all(name.parent == tmp_path and name.name.startswith(".a.") for name in names)
+
+
+def test_names_in_errors_are_cut_where_they_get_many():
+    assert listing(["a", 2]) == "'a', '2'"
+    assert listing(range(12)).endswith("'9' and 2 more")
+    assert first_few(range(3)) == "0, 1, 2"
+    assert first_few(range(4)) == "0, 1, 2, ..."
+    assert first_few([]) == listing([]) == ""

@@ -225,6 +225,11 @@ def read_preparation(adata: AnnData) -> dict[str, Any]:
     return adata.uns.get(PREPARE, {})
 
 
+def read_log_base(adata: AnnData) -> float:
+    """The base of the logarithm that scanpy says it took; e where it says nothing."""
+    return float(adata.uns.get("log1p", {}).get("base") or np.e)
+
+
 def check_anndata(adata: object, name: str = "adata") -> None:
     """Raise unless it is an AnnData."""
     if not hasattr(adata, "obsm"):

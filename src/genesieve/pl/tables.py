@@ -58,7 +58,7 @@ def top_genes(
     key: str = "ssnmf",
     programs: Sequence[int | str] | None = None,
     n_genes: int = 10,
-    values: str = "score",
+    values: str | None = None,
     axes: Any = None,
 ) -> np.ndarray:
     """Bars of the top genes, a panel for each program.
@@ -76,7 +76,7 @@ def top_genes(
         Genes of each program.
     values
         Length of the bars: ``"score"``, for the genes with the highest scores, or for those with the largest weights
-        ``"weight"``, ``"z"`` or ``"specificity"``.
+        ``"weight"``, ``"z"`` or ``"specificity"``; ``None`` shows scores if there are markers, and weights if not.
     axes
         Axes to draw into, at least one a program; ``None`` makes a figure.
 
@@ -94,10 +94,12 @@ def top_genes(
     >>> len(gs.pl.top_genes(adata, n_genes=5))
     4
     """
-    check_choice("values", values, list(WORDS))
+    check_choice("values", values, [*WORDS, None])
     check_integer("n_genes", n_genes, 1)
     fit = read_programs(adata, key)
-    table = read_projection(adata, key).found("markers" if values == "score" else "top_genes")
+    found = read_projection(adata, key)
+    values = values or ("score" if found.has("markers") else "weight")
+    table = found.found("markers" if values == "score" else "top_genes")
     chosen = pick_programs(programs, fit.names)
     columns = _balanced_columns(len(chosen))
     width = PAGE * max(columns, 2) / MOST_COLUMNS if columns < MOST_COLUMNS - 1 else PAGE

@@ -9,7 +9,7 @@ import pandas as pd
 
 from genesieve._anndata import LOG_BASES, check_unique_genes, own, read_values, select_genes
 from genesieve._checks import check_choice, check_integer, check_number
-from genesieve._slots.read import Fit, read_fit, read_preparation
+from genesieve._slots.read import Fit, read_fit, read_log_base, read_preparation
 from genesieve._slots.write import write_found, write_scores
 from genesieve.core.schedule import score_cells
 from genesieve.interpret.scores import METHODS, PARTS, HeldOut, cnmf_scores, parts_of, score_genes
@@ -107,7 +107,7 @@ def _log_base(adata: AnnData, fit: Fit) -> float | None:
     if fit.params.get("values", "log") != "log":
         return None
     known = LOG_BASES.get(str(read_preparation(adata).get("log", "none")))
-    return known or float(adata.uns.get("log1p", {}).get("base") or np.e)
+    return known or read_log_base(adata)
 
 
 def markers(adata: AnnData, n: int | None = N_MARKERS, *, fdr: float | None = FDR, key: str = "ssnmf") -> pd.DataFrame:
@@ -146,8 +146,8 @@ def markers(adata: AnnData, n: int | None = N_MARKERS, *, fdr: float | None = FD
         check_integer("n", n, 1)
     if fdr is not None:
         check_number("fdr", fdr)
-    check_unique_genes(adata)
     adata = own(adata)
+    check_unique_genes(adata)
     table = marker_table(scored_fit(adata, key), n, fdr)
     write_found(adata, key, markers=table)
     return table

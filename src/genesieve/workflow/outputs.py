@@ -88,10 +88,10 @@ def tables(adata: AnnData, *, known: str | None = None) -> dict[str, pd.DataFram
         "programs": programs_table(adata, key=KEY, known=known),
         "genes": genes_table(adata, key=KEY),
         "cells": cells_table(adata, key=KEY, known=known),
-        "markers": fit.found("markers"),
-        "gene_scores": scores_table(adata, key=KEY),
         "biclusters": fit.found("biclusters"),
     }
+    if fit.has("markers"):  # runs of older versions have none
+        found |= {"markers": fit.found("markers"), "gene_scores": scores_table(adata, key=KEY)}
     if fit.centers is not None:
         found["clusters"] = clusters_table(adata, key=KEY, known=known)
     if fit.has("enrichment"):
@@ -115,7 +115,10 @@ def run_figures(adata: AnnData, *, known: str | None = None) -> dict[str, Callab
         "outliers": lambda: pl.outliers(adata, key=KEY),
         "convergence": lambda: pl.convergence(adata, key=KEY),
     }
-    if read_fit(adata, KEY).has("enrichment"):
+    fit = read_fit(adata, KEY)
+    if fit.has("markers"):
+        figures["markers"] = lambda: pl.markers(adata, key=KEY, color=known)
+    if fit.has("enrichment"):
         figures["enrichment"] = lambda: pl.enrichment(adata, key=KEY)
     return figures
 

@@ -46,7 +46,7 @@ readme: setup  # writes what the demo prints into README.md
 	$(BIN)/python tests/readme.py
 
 bench: setup
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.speed
 
 clean:
 	rm -rf .venv .venvs .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -10,7 +10,9 @@ from pathlib import Path
 def main() -> None:
     print(f"{__doc__}\n")
     for path in sorted(Path(__file__).parent.glob("*/__main__.py")):
-        suite = import_module(f"benchmarks.{path.parent.name}.__main__").SUITE
+        suite = getattr(import_module(f"benchmarks.{path.parent.name}.__main__"), "SUITE", None)
+        if suite is None:
+            continue
         about = sys.modules[f"benchmarks.{suite.name}"].__doc__
         print(f"python -m benchmarks.{suite.name:9} docs/{suite.page:15} {about}")
 

@@ -81,6 +81,7 @@ ENABLED_BY = {
     "Chromium|playwright": "Chromium (Debian: apt install chromium), which opens the report",
     "cnmf": "cNMF, in a Python that GENESIEVE_CNMF_PYTHON names",
     "Rscript|RcppML": "R with RcppML (Debian: r-cran-rcppml)",
+    "SCIPY_ARRAY_API": "SCIPY_ARRAY_API=1 in the environment, for scikit-learn's check of other array libraries",
     "gseapy": "gseapy (pip install gseapy)",
     "Dask|dask|distributed|xarray": "Dask (pip install 'genesieve[dask]')",
 }

@@ -7,7 +7,9 @@ import pytest
 
 import genesieve as gs
 from genesieve import pp, tl
+from genesieve._slots.read import read_fit
 from genesieve.interpret import genesets
+from genesieve.tl._tables import ALPHA, marker_genes, significant
 from material import shared_file
 from small_fits import SETS, fitted, make
 
@@ -176,3 +178,17 @@ def test_infinite_values_and_gene_sets_of_another_type_are_refused():
     adata.X.data[0] = np.inf
     with pytest.raises(ValueError, match=r"adata.X must be finite, got infinity"):
         gs.tl.ssnmf(adata, 3, 50)
+
+
+def test_a_gene_set_counts_up_to_the_limit_and_with_shared_genes():
+    tests = pd.DataFrame({"p_adjusted": [0.01, ALPHA, 0.051, 0.01], "overlap": [2, 1, 3, 0]})
+    assert significant(tests).index.tolist() == [0, 1]
+    assert significant(tests, alpha=0.01).index.tolist() == [0]
+
+
+def test_markers_carry_a_weight():
+    adata = make()
+    tl.ssnmf(adata, 3, 2, sparsity="columns")
+    fit = read_fit(adata, "ssnmf")
+    for program, genes in enumerate(marker_genes(fit)):
+        assert set(genes) == set(fit.genes[fit.weights[:, program] > 0])

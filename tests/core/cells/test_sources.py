@@ -26,6 +26,7 @@ from genesieve.core.cells.stored import StoredCSR, StoredDense
 from genesieve.core.cells.streamed import TO_ROWS, as_source
 from genesieve.core.cells.transform import Transform
 from genesieve.core.objective import Overlap, gram_of
+from genesieve.estimators._parameters import read_memory
 
 RNG = np.random.default_rng(0)
 pytestmark = [
@@ -61,12 +62,25 @@ def zarr_store(version):
     return write
 
 
+def sharded_zarr(X, folder):
+    """Several chunks in one file, as zarr 3 can keep them."""
+    root = zarr.open_group(folder / "data.zarr", mode="w", zarr_format=3)
+    if not sparse.issparse(X):
+        return root.create_array("X", data=X, chunks=(7, 30), shards=(28, 30))
+    group = root.create_group("X")
+    for part in ("data", "indices", "indptr"):
+        group.create_array(part, data=getattr(X, part), chunks=(16,), shards=(64,))
+    group.attrs.update({"encoding-type": "csr_matrix", "encoding-version": "0.1.0", "shape": list(X.shape)})
+    return sparse_dataset(group)
+
+
 FILES = {
     "h5ad": h5ad(),
     "h5ad gzip": h5ad(compression="gzip"),
     "h5ad lzf": h5ad(compression="lzf"),
     "zarr 2": zarr_store(2),
     "zarr 3": zarr_store(3),
+    "zarr 3, sharded": sharded_zarr,
 }
 STORAGES = {"sparse": CSR, "dense": DENSE}
 
@@ -525,7 +539,7 @@ def test_memory_does_not_grow_over_passes(tmp_path, monkeypatch):
     [("2GB", 2e9), ("2 gb", 2e9), ("2G", 2e9), ("1.5GiB", 1.5e9), ("900M", 9e8), (1e9, 1e9), ("3000000000", 3e9)],
 )
 def test_memory_can_be_said_in_words(words, size):
-    assert gs._parameters.read_memory(words) == size
+    assert read_memory(words) == size
 
 
 @pytest.mark.parametrize("memory", ["much", "-2GB", "2 XB", "", -1, float("nan"), True, [2]])

@@ -1,0 +1,1 @@
+"""The same fits as on other processors: how far names of labels, genes and programs agree."""

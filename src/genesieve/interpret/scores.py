@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -39,7 +40,7 @@ class GeneScores:
 class HeldOut(NamedTuple):
     """Usages from all genes but those of one part, by part."""
 
-    usages: np.ndarray  # (parts, cells, rank)
+    usages: Iterable[np.ndarray]  # (cells, rank), part by part
     part: np.ndarray  # (genes,), -1 for genes that the usages do not rest on
 
 
@@ -61,9 +62,8 @@ def score_genes(X: Any, H: np.ndarray, *, held_out: HeldOut | None = None, n_job
     most of its genes share is taken out. The p-value is of a gene whose true score is not above zero.
     """
     rank = H.shape[1]
-    given = [H] if held_out is None else [H, *held_out.usages]
     which = np.zeros(X.shape[1], dtype=np.int64) if held_out is None else held_out.part + 1
-    found = regress(as_source(X, n_jobs=n_jobs), np.stack([_shares(usages) for usages in given]), which)
+    found = regress(as_source(X, n_jobs=n_jobs), _designs(H, held_out), which)
     used = np.asarray(H > 0).any(axis=0)
     score, error = _raised(found, which)
     score, error = score[:, :rank] * used, error[:, :rank] * used
@@ -97,6 +97,18 @@ class _Linear:
         if self.log_of_base is None:
             return X
         return np.expm1(X * self.log_of_base) if not sparse.issparse(X) else (X * self.log_of_base).expm1()
+
+
+def _designs(H: np.ndarray, held_out: HeldOut | None) -> np.ndarray:
+    """Shares (cells, designs, columns) from all genes, and without each part; one copy, as cells may be many."""
+    shares = _shares(H)
+    if held_out is None:
+        return shares[:, None]
+    designs = np.empty((len(H), 1 + PARTS, shares.shape[1]), dtype=H.dtype)
+    designs[:, 0] = shares
+    for number, usages in enumerate(held_out.usages, start=1):
+        designs[:, number] = _shares(usages)
+    return designs
 
 
 def _shares(H: np.ndarray) -> np.ndarray:

@@ -83,8 +83,7 @@ def _held_out(X: Any, fit: Fit, n_jobs: int | None) -> HeldOut | None:
     complete = all(np.array_equal(weights[rest].any(axis=0), weights.any(axis=0)) for rest in rests)
     if (part < 0).all() or not complete:
         return None
-    usages = [_usages_from(X, fit, rest, n_jobs) for rest in rests]
-    return HeldOut(np.stack(usages), part)
+    return HeldOut((_usages_from(X, fit, rest, n_jobs) for rest in rests), part)
 
 
 def _usages_from(X: Any, fit: Fit, genes: np.ndarray, n_jobs: int | None) -> np.ndarray:

@@ -16,8 +16,8 @@ N_CELLS, N_GENES, RANK = 120, 30, 3
 def draw(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Values with many zeros, two designs, and the design of every gene."""
     rng = np.random.default_rng(seed)
-    designs = rng.dirichlet(np.ones(RANK), (2, N_CELLS))
-    X = rng.poisson(designs[0] @ rng.gamma(1.0, 2.0, (RANK, N_GENES))).astype(np.float64)
+    designs = rng.dirichlet(np.ones(RANK), (N_CELLS, 2))
+    X = rng.poisson(designs[:, 0] @ rng.gamma(1.0, 2.0, (RANK, N_GENES))).astype(np.float64)
     return X, designs, rng.integers(2, size=N_GENES)
 
 
@@ -39,7 +39,7 @@ def test_coefficients_and_errors_are_those_of_a_textbook():
     weights = np.count_nonzero(X, axis=1).astype(float)
     found = regress(InMemory(X), designs, which)
     for gene in range(N_GENES):
-        coefficients, errors, pooled = textbook(X[:, gene], designs[which[gene]], weights)
+        coefficients, errors, pooled = textbook(X[:, gene], designs[:, which[gene]], weights)
         np.testing.assert_allclose(found.coefficients[gene], coefficients, rtol=1e-9)
         np.testing.assert_allclose(found.errors[gene], errors, rtol=1e-9)
         np.testing.assert_allclose(found.pooled_errors[gene], pooled, rtol=1e-9)
@@ -71,7 +71,7 @@ def test_it_does_not_matter_where_the_cells_are(place, tmp_path):
 def test_the_order_of_cells_does_not_matter():
     X, designs, which = draw()
     order = np.random.default_rng(1).permutation(N_CELLS)
-    expected, found = regress(InMemory(X), designs, which), regress(InMemory(X[order]), designs[:, order], which)
+    expected, found = regress(InMemory(X), designs, which), regress(InMemory(X[order]), designs[order], which)
     np.testing.assert_allclose(found.errors, expected.errors, rtol=1e-9)
     np.testing.assert_allclose(found.coefficients, expected.coefficients, rtol=1e-9)
 
@@ -88,5 +88,5 @@ def test_a_column_that_no_cell_has_gets_nothing():
 def test_a_cell_that_stands_alone_does_not_make_an_error_vanish_or_explode():
     X, designs, which = draw()
     designs[:] = [1.0, 0.0, 0.0]
-    designs[:, 0] = [0.0, 1.0, 0.0]
+    designs[0] = [0.0, 1.0, 0.0]
     assert np.isfinite(regress(InMemory(X), designs, which).errors).all()

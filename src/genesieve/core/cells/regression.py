@@ -32,13 +32,12 @@ class Regression(NamedTuple):
 
 
 def regress(source: Source, designs: np.ndarray, which: np.ndarray) -> Regression:
-    """Weighted least squares of genes on ``designs`` (designs, cells, columns), gene g on ``designs[which[g]]``.
+    """Weighted least squares of genes on ``designs`` (cells, designs, columns), gene g on ``designs[:, which[g]]``.
 
     A cell counts by the number of genes that it shows, as values of cells that show few are mostly noise. Errors are
     those of MacKinnon and White (HC3).
     """
-    n_designs, n_cells, _ = designs.shape
-    stacked = np.ascontiguousarray(designs.transpose(1, 0, 2)).reshape(n_cells, -1)
+    n_designs, stacked = designs.shape[1], designs.reshape(len(designs), -1)
     cross, sums, squares, total, grams = _total(source, partial(_sums, which, n_designs), stacked)
     inverses = np.array([np.linalg.pinv(gram, hermitian=True) for gram in grams])
     coefficients, variances = np.empty_like(cross), np.empty_like(cross)

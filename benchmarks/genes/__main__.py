@@ -26,13 +26,17 @@ class Genes(Suite):
 
     def add_options(self, parser: ArgumentParser) -> None:
         parser.add_argument("--levels", nargs="*", default=list(LEVELS), choices=LEVELS, metavar="NAME")
+        parser.add_argument(
+            "--cnmf", nargs="*", default=["medium"], choices=LEVELS[:3], help="levels in the setting of cNMF's paper"
+        )
         parser.add_argument("--data", nargs="*", default=list(SETS), choices=list(SETS), metavar="NAME")
         parser.add_argument("--seeds", type=int, default=3, help="seeds 0, 1, ... of every level")
 
     def batches(self, given: Namespace) -> list[list[Job]]:
         size = QUICK if given.quick else {}
         planted = [[job("planted", level, seed, size)] for level in given.levels for seed in range(given.seeds)]
-        return planted + [[job("real", name, 0, {})] for name in given.data]
+        paper = [[job("cnmf", level, 0, {"preset": "cnmf", **size})] for level in given.cnmf]
+        return planted + paper + [[job("real", name, 0, {})] for name in given.data]
 
     def fill(self, results: Results, given: Namespace, images: Path) -> dict[str, str]:
         return report.fill(results)

@@ -35,6 +35,15 @@ def honest(results: Results, *, rate: float) -> Found:
     return f"at most {worst:.3f}", by_margin(TOLERANCE * rate - worst)
 
 
+def sensitive(results: Results, *, bound: float) -> Found:
+    """In the setting of cNMF's paper more raised genes are found than there, over all programs."""
+    found = [record["scores"]["regression"] for record in results.measured(kind="cnmf")]
+    if not found:
+        raise Missing("not measured")
+    values = [float(np.mean([one[kind]["sensitivity_0.05"] for one in found])) for kind in KINDS]
+    return " / ".join(f"{value:.3f}" for value in values), by_margin(values[0] - bound)
+
+
 def about_types(results: Results) -> Found:
     """Most programs of real data are led by a set that not all cells share."""
     told = {}
@@ -51,5 +60,6 @@ GOALS = (
     Goal("average precision, medium: 0.87 / 0.76", partial(precision, level="medium", bounds=(0.87, 0.76))),
     Goal("of a promised 5 %, at most 7.5 % are false", partial(honest, rate=0.05)),
     Goal("of a promised 10 %, at most 15 % are false", partial(honest, rate=0.1)),
+    Goal("at 5 %, more than the 61 % of cNMF's paper are found in its own setting", partial(sensitive, bound=0.61)),
     Goal("most programs of real data are led by a set that not all cells share", about_types),
 )

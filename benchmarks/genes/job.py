@@ -10,4 +10,4 @@ from benchmarks.harness.results import Record
 
 def take(kind: str, what: str, seed: int, size: dict[str, Any]) -> Record:
     """What a job measures."""
-    return planted.measure(what, seed, size) if kind == "planted" else terms.measure(what, seed)
+    return terms.measure(what, seed) if kind == "real" else planted.measure(what, seed, size)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from benchmarks.genes.planted import MIN_CELLS
 from benchmarks.harness.data import DATA, FOLDER
 from benchmarks.harness.peers import Missing
 from benchmarks.harness.results import Record
@@ -34,7 +35,7 @@ def measure(data: str, seed: int) -> Record:
     if not GENE_SETS.exists():
         raise Missing(f"{GENE_SETS.name} is not in ../shared/data/genesets beside the project")
     adata, fitted, classes = DATA[data].read(), SETS[data], DATA[data].classes
-    gs.pp.prepare(adata)
+    gs.pp.prepare(adata, min_cells=MIN_CELLS)
     gs.tl.ssnmf(adata, fitted.rank, fitted.n_genes, random_state=seed)
     markers = gs.tl.markers(adata)
     tables = {

@@ -11,26 +11,23 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
-from sklearn.utils import check_array as sklearn_check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from genesieve._checks import check_array, check_non_negative, check_two_dimensional, one_line_errors
+from genesieve._checks import check_array
 from genesieve._random import as_generator
 from genesieve.core.cells.blocks import Blocks, NoUsages
 from genesieve.core.cells.low_rank import leading_scores
-from genesieve.core.cells.streamed import as_source, streamed
+from genesieve.core.cells.streamed import as_source
 from genesieve.core.objective import gram_of
 from genesieve.core.schedule import Schedule, score_cells
 from genesieve.core.solvers import SOLVERS, Callback, Journal, Result, best_of
 from genesieve.core.weights import variation_weights
-from genesieve.estimators._checkpoint import Checkpoint, SavedFit
+from genesieve.estimators._checkpoint import Checkpoint
+from genesieve.estimators._door import read_cells, read_new_cells
 from genesieve.estimators._parameters import check_parameters, read_memory
 from genesieve.estimators._reading import describe_fit, read_required, read_start
 from genesieve.interpret.labels import label_cells, n_scores
 from genesieve.interpret.programs import largest_first
-
-STORAGE = ("csr", "csc")
-DTYPES = [np.float64, np.float32]
 
 # What orthogonality="auto" takes with a budget of genes: enough that a program shared by all cells, which would be the
 # largest of most, is not worth having. Labels agree with known types as well from 0.03 to 0.2 (docs/quality.md).
@@ -225,7 +222,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         has all genes of the fit, or with ``selected_only=True`` the selected ones in their order.
         """
         check_is_fitted(self)
-        X, genes = self._read_new(X, selected_only)
+        X, genes = read_new_cells(self, X, selected_only=selected_only)
         return score_cells(
             X,
             self.components_[:, genes].T,
@@ -265,46 +262,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    # -------------------------------------------------------------------------------------------- at the door
-
-    def _read(self, X: Any, *, reset: bool) -> Any:
-        """Cells x genes as scikit-learn reads it, with all genes of the fit; outside memory as they are."""
-        outside = streamed(X)
-        if outside is not None:
-            self._check_outside(outside.shape, reset=reset)
-            return outside
-        check_two_dimensional(X)
-        with one_line_errors("X"):
-            X = validate_data(self, X, reset=reset, accept_sparse=STORAGE, dtype=DTYPES)
-        return check_non_negative(X, type(self).__name__)
-
-    def _check_outside(self, shape: tuple[int, int], *, reset: bool) -> None:
-        if 0 in shape:
-            raise ValueError(f"X must have cells and genes, got {shape[0]} cells x {shape[1]} genes")
-        if reset:
-            self.n_features_in_ = shape[1]
-            self.__dict__.pop("feature_names_in_", None)
-        elif shape[1] != self.n_features_in_:
-            raise ValueError(f"X must have {self.n_features_in_} genes (those of the fit), got {shape[1]}")
-
-    def _read_new(self, X: Any, selected_only: bool) -> tuple[Any, np.ndarray]:
-        """New cells, and the genes that their columns are."""
-        selected = self.get_support(indices=True)
-        if hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
-            X, selected_only = _pick_columns(X, self.feature_names_in_[selected]), True
-        if not selected_only:
-            return self._read(X, reset=False), np.arange(self.n_features_in_)
-        check_two_dimensional(X)
-        if X.shape[1] != len(selected):
-            raise ValueError(f"X must have {len(selected)} columns (the selected genes), got {X.shape[1]}")
-        with one_line_errors("X"):
-            X = sklearn_check_array(X, accept_sparse=STORAGE, dtype=DTYPES)
-        return check_non_negative(X, type(self).__name__), selected
-
-    # -------------------------------------------------------------------------------------------- the fit
-
     def _fit(self, X: Any) -> np.ndarray:
-        X = self._read(X, reset=True)
+        X = read_cells(self, X, reset=True)
         check_parameters(self, X.shape)
         source = as_source(X, n_jobs=self.n_jobs, memory=read_memory(self.memory), rank=self.n_components)
         if SOLVERS[self.solver].needs_usages and not source.holds_usages:
@@ -322,7 +281,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _fit_starts(self, blocks: Blocks, starts: list[np.random.Generator]) -> Result:
         """The best of the fits from every start; a checkpoint says which are done, and where to go on."""
         schedule = self._schedule(blocks)
-        file, saved = self._open_checkpoint(blocks)
+        file = None if self.checkpoint is None else Checkpoint(self.checkpoint, describe_fit(self, blocks))
+        saved = None if file is None else file.read()
         best = None if saved is None else saved.best
         for number, start in enumerate(starts):
             if saved is not None and number < saved.restart:
@@ -337,12 +297,6 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 break
         assert best is not None, "there is at least one start"
         return best
-
-    def _open_checkpoint(self, blocks: Blocks) -> tuple[Checkpoint | None, SavedFit | None]:
-        if self.checkpoint is None:
-            return None, None
-        file = Checkpoint(self.checkpoint, describe_fit(self, blocks))
-        return file, file.read()
 
     def _resolve(self, blocks: Blocks) -> tuple[float | str, np.ndarray | None]:
         """The penalty and the gene weights that ``"auto"`` stands for."""
@@ -416,24 +370,11 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             warnings.warn(message, ConvergenceWarning, stacklevel=5)
         empty = np.count_nonzero(~self.components_.any(axis=1))
         if empty:
-            message = (
-                f"{empty} of {len(self.components_)} programs are empty; the data may not hold so many, ask for fewer"
-            )
-            warnings.warn(message, UserWarning, stacklevel=5)
+            rest = "programs are empty; the data may not hold so many, ask for fewer"
+            warnings.warn(f"{empty} of {self.n_components_} {rest}", UserWarning, stacklevel=5)
 
 
 def _usages(blocks: Blocks, result: Result) -> np.ndarray:
     """H of a result, solved from W where it stayed with the cells or was not saved."""
     H, W = result.factors
     return blocks.usages(W, result.penalty.cell_step(gram_of(W))) if isinstance(H, NoUsages) else H
-
-
-def _pick_columns(table: Any, names: np.ndarray) -> Any:
-    """The named columns of a table, or an error that says which are missing."""
-    missing = [str(name) for name in names if name not in table.columns]
-    if missing:
-        raise ValueError(
-            f"X must have the {len(names)} genes selected at fit time, got a table that lacks {len(missing)} of them:"
-            f" {', '.join(missing[:3])}{', ...' if len(missing) > 3 else ''}"
-        )
-    return table[list(names)].to_numpy()

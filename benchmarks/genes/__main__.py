@@ -27,7 +27,7 @@ class Genes(Suite):
     def add_options(self, parser: ArgumentParser) -> None:
         parser.add_argument("--levels", nargs="*", default=list(LEVELS), choices=LEVELS, metavar="NAME")
         parser.add_argument(
-            "--cnmf", nargs="*", default=["medium"], choices=LEVELS[:3], help="levels in the setting of cNMF's paper"
+            "--cnmf", nargs="*", default=LEVELS[:3], choices=LEVELS[:3], help="levels in the setting of cNMF's paper"
         )
         parser.add_argument("--data", nargs="*", default=list(SETS), choices=list(SETS), metavar="NAME")
         parser.add_argument("--seeds", type=int, default=3, help="seeds 0, 1, ... of every level")

@@ -63,5 +63,5 @@ def test_goals_say_what_was_not_measured():
 def test_every_level_and_data_set_has_a_job():
     given = SUITE.parser().parse_args(["--seeds", "2"])
     names = [batch[0].name for batch in SUITE.batches(given)]
-    assert len(names) == 2 * len(LEVELS) + 1 + 3
+    assert len(names) == 2 * len(LEVELS) + 3 + 3
     assert job("planted", "easy", 1, {}).name in names

@@ -32,7 +32,7 @@ SETS = {"pbmc3k": Fitted(10, 1000), "xin": Fitted(5, 500), "kang": Fitted(12, 50
 def measure(data: str, seed: int) -> Record:
     """One row a program: its cells, their type, its markers, and the leading sets before and after.
 
-    Before is a fit with the paper's baseline of zero and its biclusters; programs of the two are matched by their usages.
+    Before is a fit with the paper's baseline of zero and its biclusters; programs are matched by their usages.
     """
     import genesieve as gs
 

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +184,7 @@ def test_other_matrices_of_a_file_are_looked_at(tmp_path, slot):
     adata.write_h5ad(tmp_path / "data.h5ad")
     with h5py.File(tmp_path / "data.h5ad", "a") as file:
         file[slot]["graph"]["indices"][4] = FAR
-    with pytest.raises(gs.io.FileError, match="graph.* is damaged"):
+    with pytest.raises(gs.io.FileError, match=r"graph.* is damaged"):
         gs.io.read(tmp_path / "data.h5ad")
 
 
@@ -284,11 +285,13 @@ def test_an_anndata_is_looked_at(slot, damage):
     else:
         adata.layers._data["counts"] = broken(whole(), damage)
     adata = adata[:, 3:] if slot == "view" else adata
+    use = partial(gs.tl.ssnmf, n_components=2, n_genes=5, layer="counts" if slot == "layer" else None)
+    if slot == "other layer":
+        use = partial(gs.pp.prepare, values="counts", min_cells=30)
+    elif slot == "raw":
+        use = partial(use, use_raw=True)
     with pytest.raises(ValueError, match="is damaged"):
-        if slot == "other layer":
-            gs.pp.prepare(adata, values="counts", min_cells=30)
-        else:
-            gs.tl.ssnmf(adata, 2, 5, layer="counts" if slot == "layer" else None, use_raw=slot == "raw")
+        use(adata)
 
 
 def test_other_storage_is_looked_at():

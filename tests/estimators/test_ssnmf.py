@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import genesieve as gs
 from genesieve.core.cells import sampling, sources
-from genesieve.estimators.ssnmf import ORTHOGONALITY
+from genesieve.estimators._reading import ORTHOGONALITY
 from genesieve.interpret.programs import largest_first
 
 VARIANTS = [

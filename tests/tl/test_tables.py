@@ -67,7 +67,7 @@ def test_outliers_of_the_paper_are_found_and_none_elsewhere():
 
 def test_enrichment_tests_every_program_against_every_set():
     adata = fitted()
-    table = tl.enrich(adata, SETS)
+    table = tl.enrich(adata, SETS, genes="biclusters")
     assert len(table) == 6
     genes = tl.biclusters(adata)
     lists = [genes.loc[genes["program"] == program, "gene"].tolist() for program in "012"]
@@ -82,8 +82,9 @@ def test_enrichment_tests_every_program_against_every_set():
 def test_the_background_is_what_the_model_was_given():
     adata = make()
     tl.ssnmf(adata, 3, 60, mask_var=np.arange(500) < 200)
-    assert set(tl.enrich(adata, SETS)["background"]) == {200}
-    assert set(tl.enrich(adata, SETS, background=adata.var_names)["background"]) == {500}
+    assert set(tl.enrich(adata, SETS, genes="biclusters")["background"]) == {200}
+    assert set(tl.enrich(adata, SETS, genes="biclusters", background=adata.var_names)["background"]) == {500}
+    assert set(tl.enrich(adata, SETS)["background"]) == {500}  # every gene of the object has a score
     assert set(tl.enrich(adata, SETS, genes="top_genes")["list_size"]) == {20}
 
 
@@ -91,6 +92,8 @@ USES = {
     "top_genes": tl.top_genes,
     "biclusters": tl.biclusters,
     "outliers": tl.outliers,
+    "gene_scores": tl.gene_scores,
+    "markers": tl.markers,
     "enrich": lambda adata, key: tl.enrich(adata, SETS, key=key),
     "panel": lambda adata, key: tl.panel(adata, 5, key=key),
 }
@@ -142,7 +145,7 @@ def test_the_default_labels_pollen_better_than_the_papers_model(pollen_fit):
 
 
 def test_pathways_of_pollen_are_those_the_paper_reports(pollen_fit):
-    table = tl.enrich(pollen_fit, shared_file("data", "genesets", "c2.cp.kegg.v7.5.1.symbols.gmt"))
+    table = tl.enrich(pollen_fit, shared_file("data", "genesets", "c2.cp.kegg.v7.5.1.symbols.gmt"), genes="biclusters")
     found = table[table["p_adjusted"] < 0.05]
     by_group = dict(zip(*_group_of_program(pollen_fit), strict=True))
     terms = {by_group[program]: set(rows["term"].str[5:]) for program, rows in found.groupby("program")}

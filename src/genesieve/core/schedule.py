@@ -9,7 +9,7 @@ import numpy as np
 
 from genesieve.core import starts
 from genesieve.core.cells import sampling
-from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells, on_one_thread
+from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells, NoUsages, on_one_thread
 from genesieve.core.cells.low_rank import LowRank, low_rank_approximation
 from genesieve.core.cells.sources import side_by_side, single_threaded_blas
 from genesieve.core.cells.streamed import as_source
@@ -188,3 +188,9 @@ def score_cells(
         W, gene_weights = W * gene_weights[:, None], gene_weights[columns]
     blocks = Blocks(as_source(X, n_jobs=n_jobs), gene_weights=gene_weights, n_jobs=n_jobs)
     return (blocks.usages(W[columns], penalty.cell_step(gram_of(W))) * scale).astype(blocks.value_dtype, copy=False)
+
+
+def usages_of(blocks: Blocks, result: Result) -> np.ndarray:
+    """H of a result, solved from W where it stayed with the cells or was not saved."""
+    H, W = result.factors
+    return blocks.usages(W, result.penalty.cell_step(gram_of(W))) if isinstance(H, NoUsages) else H

@@ -1,7 +1,8 @@
 """The sets that W may live in: non-negative, with a budget of rows (l20), of entries a column (lc0) or of entries (l0).
 
 A constraint knows three things: the nearest point of its set (``project``), whether a point is in it (``contains``),
-and how to lower a quadratic over it (``best``, the W step). To add one, see CONTRIBUTING.md.
+and how to lower a quadratic over it (``best``, the W step). One that leaves genes out as a whole also knows what these
+are worth without a program. To add one, see CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Constraint(Protocol):
         """Whether W uses the whole budget, or more of it could only help."""
 
 
-class _NoBaseline:
+class NoBaseline:
     """Genes that no program explains are predicted by zero."""
 
     def gain_outside(self, W: np.ndarray) -> float:
@@ -55,7 +56,7 @@ class _NoBaseline:
 
 
 @dataclass(frozen=True)
-class NonNegative(_NoBaseline):
+class NonNegative(NoBaseline):
     """No budget: every gene is kept."""
 
     def project(self, W: np.ndarray) -> np.ndarray:
@@ -119,7 +120,7 @@ class RowSparse:
 
 
 @dataclass(frozen=True)
-class ColumnSparse(_NoBaseline):
+class ColumnSparse(NoBaseline):
     """At most ``n_genes`` entries that are not zero in every column (lc0)."""
 
     n_genes: int
@@ -136,7 +137,7 @@ class ColumnSparse(_NoBaseline):
 
 
 @dataclass(frozen=True)
-class EntrySparse(_NoBaseline):
+class EntrySparse(NoBaseline):
     """At most ``n_entries`` entries that are not zero in all (l0)."""
 
     n_entries: int

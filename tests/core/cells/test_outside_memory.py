@@ -178,7 +178,7 @@ def test_the_biclusters_plot_shows_prepared_values(place, tmp_path):
     pictures = []
     for adata in (inside, outside):
         gs.tl.ssnmf(adata, RANK, BUDGET)
-        gs.tl.biclusters(adata)
+        gs.tl.biclusters(adata, threshold=0.5)
         ax = gs.pl.biclusters(adata)
         pictures.append(np.asarray(ax.images[0].get_array()))
         plt.close(ax.figure)

@@ -9,8 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from genesieve._checks import choices, listing
+from genesieve._matrices import check_all_intact
 from genesieve._slots.keys import KEPT
 from genesieve._slots.read import check_anndata, read_preparation, table_of
+from genesieve.core.cells.intact import check_intact
 from genesieve.core.cells.streamed import Streamed, streamed
 from genesieve.core.cells.transform import Transform
 
@@ -33,6 +35,8 @@ LOG_BASES = {"none": None, "ln(x + 1)": float(np.e), "log2(x + 1)": 2.0}
 def own(adata: AnnData, *, copy: bool = False) -> AnnData:
     """The object to write to: a copy if asked for, and a view made an object of its own."""
     check_anndata(adata)
+    if adata.is_view:
+        check_all_intact(adata)  # before it is cut
     if copy:
         if streamed(adata.X) is not None:
             raise ValueError("copy must be False for data outside memory, got True; adata.to_memory() is a copy")
@@ -49,6 +53,8 @@ def read_values(adata: AnnData, *, layer: str | None = None, use_raw: bool = Fal
     them unless they are wanted ``as_stored``, and are checked when they are read.
     """
     check_anndata(adata)
+    if adata.is_view:
+        check_all_intact(adata)
     recipe = None if as_stored or use_raw or layer is not None else pending_recipe(adata)
     X, place = _locate(adata, layer if recipe is None else recipe["layer"] or None, use_raw)
     if X is None:
@@ -58,6 +64,7 @@ def read_values(adata: AnnData, *, layer: str | None = None, use_raw: bool = Fal
     outside = streamed(X)
     if outside is not None:
         return outside if recipe is None else Streamed(outside.data, transform_of(recipe))
+    check_intact(X, place)
     stored = stored_values(X)
     smallest = stored.min() if stored.size else 0
     if np.isnan(smallest):
@@ -129,6 +136,7 @@ def read_part(
 def _raw_values(adata: AnnData) -> Any:
     if adata.raw is None:
         raise ValueError("adata.raw must be set to use use_raw=True, got None")
+    check_intact(adata.raw.X, "adata.raw.X")  # before genes are chosen
     missing = adata.var_names.difference(adata.raw.var_names)
     if len(missing):
         raise ValueError(f"adata.raw must have all genes of adata, but lacks {listing(missing)}")

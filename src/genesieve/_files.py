@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["hidden_beside", "write_whole"]
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["claimed_beside", "hidden_beside", "strays", "sweep", "write_whole"]
 
 
 @contextmanager
@@ -32,3 +39,62 @@ def hidden_beside(path: Path, ending: str) -> Path:
     What is made under it gets the mode that the user's umask gives; Python's temporary files are their owner's alone.
     """
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{ending}")
+
+
+@contextmanager
+def claimed_beside(path: Path, ending: str) -> Iterator[Path]:
+    """A new hidden folder in the same folder, locked until the end, however this process ends: see `sweep`."""
+    lock = None
+    while True:
+        folder = hidden_beside(path, ending)
+        folder.mkdir()
+        with suppress(BlockingIOError):  # someone who sweeps found it before it was locked
+            lock = _lock(folder)
+            if folder.exists():
+                break
+    try:
+        yield folder
+    finally:
+        _unlock(lock)
+
+
+def strays(path: Path, ending: str) -> list[Path]:
+    """What has a name that `hidden_beside` gives."""
+    name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.{ending}")
+    return sorted(file for file in path.parent.glob(f".*.{ending}") if name.fullmatch(file.name))
+
+
+def sweep(path: Path, ending: str) -> bool:
+    """Remove folders of `claimed_beside` whose process is gone; whether all are: a lock ends with its process."""
+    all_gone = True
+    for folder in strays(path, ending):
+        lock = None
+        with suppress(OSError):
+            lock = _lock(folder)
+        if lock is None:  # at work, or on a disk without locks
+            all_gone = False
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+            _unlock(lock)
+    return all_gone
+
+
+def _lock(folder: Path) -> int | None:
+    """A lock that no one else has, or None where there are no locks."""
+    if fcntl is None:
+        return None
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise
+    except OSError:  # some network disks
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _unlock(lock: int | None) -> None:
+    if lock is not None:
+        os.close(lock)

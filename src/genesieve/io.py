@@ -16,6 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from genesieve._checks import first_few
+from genesieve._matrices import check_all_intact
+from genesieve.core.cells.intact import check_intact
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -74,6 +76,7 @@ def read(path: str | PathLike[str], *, cells_in: str | None = None) -> AnnData:
     reader, expected = _reader(path)
     with _one_clear_line(path, expected):
         adata = reader(path, cells_in)
+    _check_intact(adata, path)
     return _with_cells(adata, path)
 
 
@@ -82,6 +85,13 @@ def _there(path: str | PathLike[str]) -> Path:
     if not path.exists():
         raise FileNotFoundError(f"{path} must be a file or folder with expression data, got nothing there")
     return path
+
+
+def _check_intact(adata: AnnData, path: Path) -> None:
+    try:
+        check_all_intact(adata, str(path))
+    except ValueError as error:
+        raise FileError(str(error)) from None
 
 
 def _with_cells(adata: AnnData, path: Path) -> AnnData:
@@ -246,7 +256,11 @@ def _read_h5(path: Path, cells_in: str | None) -> AnnData:
         groups = list(file)
     if {"X", "obs", "var"} <= set(groups):
         return _read_h5ad(path, cells_in)
-    return _unique(sc.read_10x_h5(path, gex_only=True))
+    adata = sc.read_10x_h5(path, gex_only=False)
+    _check_intact(adata, path)  # before genes are chosen
+    if "feature_types" in adata.var:
+        adata = adata[:, adata.var["feature_types"] == "Gene Expression"].copy()
+    return _unique(adata)
 
 
 def _check_hdf5(path: Path, expected: str) -> None:
@@ -274,7 +288,9 @@ def _read_mtx_folder(path: Path, cells_in: str | None) -> AnnData:
     prefix = matrix.name.removesuffix(".gz").removesuffix("matrix.mtx")
     features = _lines(_only_file(path, prefix, ("features.tsv", "features.tsv.gz", "genes.tsv", "genes.tsv.gz")))
     barcodes = _lines(_only_file(path, prefix, ("barcodes.tsv", "barcodes.tsv.gz")))
-    X = sparse.csr_matrix(mmread(matrix).T, dtype=np.float32)  # (cells, genes): the file has genes in rows
+    values = mmread(matrix)
+    check_intact(values, matrix.name)
+    X = sparse.csr_matrix(values.T, dtype=np.float32)  # (cells, genes): the file has genes in rows
     if X.shape != (len(barcodes), len(features)):
         raise FileError(
             f"{path} must hold files that fit together, got a matrix of {X.shape[1]} genes x {X.shape[0]} cells with"

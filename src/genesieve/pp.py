@@ -13,6 +13,7 @@ from scipy import sparse
 
 from genesieve._anndata import LOG_BASES, kind_of_values, own, read_values
 from genesieve._checks import check_choice, check_integer, check_number
+from genesieve._matrices import check_all_intact
 from genesieve._slots.keys import KEPT, PREPARE
 from genesieve._slots.read import check_anndata, read_preparation
 from genesieve._slots.write import write_preparation
@@ -219,6 +220,7 @@ def _apply(adata: AnnData, X: Any, recipe: Recipe, kept: np.ndarray, layer: str 
 
 def _keep_genes(adata: AnnData, kept: np.ndarray) -> None:
     if not kept.all():
+        check_all_intact(adata)  # layers and others are cut, too
         adata._inplace_subset_var(kept)
 
 

@@ -21,7 +21,7 @@ from scipy import sparse
 
 import genesieve as gs
 from genesieve.cli import main
-from genesieve.cli._screen import in_flags
+from genesieve.cli._screen import in_flags, reporting
 from readme import assert_same_demo, shown
 
 N_CELLS, N_GENES, RANK, BUDGET = 60, 40, 3, 20
@@ -463,13 +463,24 @@ def test_a_second_ctrl_c_keeps_nothing(slow, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_termination_leaves_nothing(slow, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGTERM, getattr(signal, "SIGHUP", None)])
+def test_termination_leaves_nothing(slow, tmp_path, number):
     process = start(*slow, "-o", tmp_path / "out")
     wait_for(process, "Ctrl-C ends the fit")
-    process.terminate()
+    process.send_signal(number)
     process.communicate(timeout=600)
     assert process.returncode == 143
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_a_hang_up_that_is_ignored_stays_so():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with reporting():
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")

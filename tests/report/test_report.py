@@ -23,7 +23,7 @@ from scipy import sparse
 import genesieve as gs
 from genesieve._report import page as report_page
 from genesieve._report.layout import choose_cells, embed
-from genesieve._report.payload import as_json
+from genesieve._report.payload import MISSING, TOP, _on_a_square, as_json
 from genesieve._report.words import count, facts, number, p_value, percent
 
 RANK = 4
@@ -312,6 +312,37 @@ def test_cells_shown_hold_every_group(sizes, most):
     assert len(shown) >= min(most, len(group))
     np.testing.assert_array_equal(np.unique(group[shown]), np.arange(len(sizes)))
     assert np.all(np.diff(group[shown]) >= 0)
+
+
+@pytest.mark.filterwarnings("ignore:the values look like", "ignore:[12] of [12] programs are empty")
+@pytest.mark.parametrize("n_cells", [1, 8, 40])
+def test_data_without_a_positive_value_have_a_page(tmp_path, n_cells):
+    adata = ad.AnnData(np.zeros((n_cells, 12), dtype=np.float32))
+    gs.tl.ssnmf(adata, 2 if n_cells > 1 else 1, 5)
+    adata.obsm["X_umap"] = np.zeros((n_cells, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gs.report(adata, tmp_path / "page.html")
+
+
+@pytest.mark.parametrize("n_cells", [1, 2, 8])
+def test_cells_that_are_all_the_same_stand_at_one_place_without_a_warning(n_cells):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not embed(np.full((n_cells, 3), 2.0)).places.any()
+
+
+@pytest.mark.parametrize(
+    "places",
+    [np.full((4, 2), 1e300), np.array([[np.inf, 0], [0, 0], [0, 0]]), np.array([[-1.7e308, 0], [1.7e308, 1e308]])],
+)
+def test_places_are_drawn_without_a_warning(places):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drawn = _on_a_square(places)
+    there = np.isfinite(places).all(axis=1)
+    assert ((drawn[:, there] >= 0) & (drawn[:, there] <= TOP)).all()
+    assert (drawn[:, ~there] == MISSING).all()
 
 
 def test_few_cells_are_placed_by_their_principal_components():

@@ -35,7 +35,7 @@ def test_top_genes_are_the_largest_weights():
 
 
 def test_biclusters_find_the_planted_blocks():
-    adata = fitted(orthogonality="exact")
+    adata = fitted(orthogonality="exact", baseline="zero")  # here, abundance tells signal from background
     table = tl.biclusters(adata, threshold=0.5)
     sizes = adata.uns["ssnmf_bicluster_sizes"]
     assert np.abs(sizes["n_cells"] - 20).max() <= 1
@@ -52,12 +52,12 @@ def test_outliers_of_the_paper_are_found_and_none_elsewhere():
     scores, clean = [], []
     for seed in range(10):
         adata = make(draw=gs.datasets.synthetic_outliers, seed=seed)
-        tl.ssnmf(adata, 3, 90, orthogonality="exact")
+        tl.ssnmf(adata, 3, 90, orthogonality="exact", baseline="zero")
         flagged, true = tl.outliers(adata)["outlier"], adata.obs["class"] == str(gs.datasets.OUTLIER_LABEL)
         scores.append(((flagged & true).sum() / flagged.sum(), (flagged & true).sum() / true.sum()))
         assert list(adata.obs["ssnmf_outlier"]) == list(flagged)
         without = make(seed=seed)
-        tl.ssnmf(without, 3, 90, orthogonality="exact")
+        tl.ssnmf(without, 3, 90, orthogonality="exact", baseline="zero")
         clean.append(tl.outliers(without)["outlier"].mean())
     precision, recall = np.mean(scores, axis=0)
     assert precision >= 0.9  # measured 0.948
@@ -114,7 +114,7 @@ def test_names_unlike_those_of_the_gene_sets_are_shown():
 
 # The paper's model, by its solver and by ours.
 PAPER = {"solver": "mapalm", "gauge": None}
-PLAIN = {"orthogonality": 0.0, "gene_weights": None}
+PLAIN = {"orthogonality": 0.0, "gene_weights": None, "baseline": "zero"}
 
 
 @pytest.fixture(scope="module", params=[PAPER, PLAIN], ids=["paper", "exact blocks"])

@@ -135,6 +135,20 @@ def test_no_scheduler_at_the_address_is_told(place, tmp_path, monkeypatch):
         )
 
 
+def test_a_cluster_without_workers_is_told_and_given_up(place, tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    for name in ("PATIENCE_SECONDS", "WORKER_SECONDS"):
+        monkeypatch.setattr(f"genesieve.workflow.cluster.{name}", 0.3)
+    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster:
+        resources = Resources(dask=cluster.scheduler_address)
+        with (
+            pytest.warns(UserWarning, match="has no workers: waiting for one, 0.3 s at most"),
+            pytest.raises(RequestError, match="dask must be a scheduler with workers, got none"),
+        ):
+            workflow.run(place / "data.zarr", tmp_path / "out", rank=RANK, genes=BUDGET, resources=resources)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_command_on_a_cluster(place, tmp_path, light):
     distributed = pytest.importorskip("distributed")
     workflow.run(place / "data.zarr", tmp_path / "memory", rank=RANK, genes=BUDGET)
@@ -187,4 +201,5 @@ def test_a_killed_run_goes_on_from_its_checkpoint(place, tmp_path, light):
         place / "data.h5ad", out, max_iter=2000, resources=Resources(checkpoint=str(kept)), **options
     )
     assert resumed.record["fit"]["objective"] == pytest.approx(whole.record["fit"]["objective"], rel=1e-9)
+    assert not list(tmp_path.glob(".out.*.partial"))  # that the killed run left
     assert resumed.record["fit"]["iterations"] == whole.record["fit"]["iterations"]

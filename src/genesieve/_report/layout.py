@@ -73,7 +73,8 @@ def embed(usages: np.ndarray) -> Layout:
     directions = normalize(np.asarray(usages, dtype=np.float32))  # what a cell does, whatever its depth
     if len(usages) <= FEWEST_FOR_UMAP or usages.shape[1] < 2:
         n = min(2, *usages.shape)
-        places = PCA(n, random_state=0).fit_transform(usages) if len(usages) > 1 else np.zeros((1, n))
+        differ = np.ptp(usages, axis=0).any()  # or there are no components
+        places = PCA(n, random_state=0).fit_transform(usages) if differ else np.zeros((len(usages), n))
         return Layout(np.pad(places, ((0, 0), (0, 2 - n))), "principal components of the usages")
     return Layout(_umap(directions), "UMAP of the usages")
 

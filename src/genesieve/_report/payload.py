@@ -103,6 +103,6 @@ def _on_a_square(places: np.ndarray) -> np.ndarray:
     if not there.any():
         return np.full(places.T.shape, MISSING)
     low, high = places[there].min(axis=0), places[there].max(axis=0)
-    half = max((high - low).max() / 2, np.finfo(float).tiny)
-    scaled = (places - (low + high) / 2) / half  # from -1 to 1 along the longer side
-    return np.where(there[:, None], np.rint((np.nan_to_num(scaled) + 1) / 2 * TOP), MISSING).T
+    half = max((high / 2 - low / 2).max(), np.finfo(float).tiny)  # halved first: the largest numbers have no sum
+    scaled = (np.where(there[:, None], places, low) - (low / 2 + high / 2)) / half  # -1 to 1 along the longer side
+    return np.where(there[:, None], np.rint((scaled + 1) / 2 * TOP), MISSING).T

@@ -129,6 +129,7 @@ def _pack_params(model: SSNMF) -> dict[str, Any]:
     if not isinstance(params["init"], str):
         params["init"] = "given"
     params["orthogonality"] = model.orthogonality_  # what "auto" stood for
+    params["baseline"] = model.baseline_  # where it applies
     weighted, named = model.gene_weights_ is not None, isinstance(model.gene_weights, str)
     params["gene_weights"] = "none" if not weighted else "variation" if named else "given"
     if not isinstance(params["random_state"], Integral):

@@ -8,7 +8,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from re import Match
 from typing import Annotated, Any, NoReturn
@@ -18,6 +18,7 @@ import typer
 QUOTE = "'"
 LEFT, RIGHT = "left", "right"  # of a table's columns
 FAILED, USAGE, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has no SIGHUP
 ASK_AGAIN_SECONDS = 3.0
 _state: dict[str, Any] = {"debug": False, "kept": "nothing was written"}
 
@@ -69,7 +70,9 @@ def if_stopped(kept: str) -> None:
 @contextmanager
 def reporting() -> Iterator[None]:
     """Turn errors into one line and an exit code, and warnings into notes."""
-    before = signal.signal(signal.SIGTERM, _terminate)
+    # What is ignored stays so: `nohup` lets a command outlive its terminal.
+    handled = [number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, _terminate) for number in handled}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -89,7 +92,8 @@ def reporting() -> Iterator[None]:
     finally:
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _show_note(message: Warning | str, category: type[Warning], filename: str, *_: Any) -> None:
@@ -102,7 +106,8 @@ def _show_note(message: Warning | str, category: type[Warning], filename: str, *
 
 def _terminate(*_: Any) -> NoReturn:
     """End as an error would, so that nothing half-written stays."""
-    say(f"terminated: {_state['kept']}")
+    with suppress(OSError):  # the terminal may be gone
+        say(f"terminated: {_state['kept']}")
     # Raised inside a finaliser, an exception is lost: ask again, long after all would be cleared away.
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, _terminate)

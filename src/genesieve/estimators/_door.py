@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from genesieve._checks import check_non_negative, check_two_dimensional, first_few, one_line_errors
+from genesieve.core.cells.intact import check_intact
 from genesieve.core.cells.streamed import streamed
 
 TAKEN: dict[str, Any] = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
@@ -24,6 +25,7 @@ def read_cells(model: Any, X: Any, *, reset: bool) -> Any:
         _check_outside(model, outside.shape, reset=reset)
         return outside
     check_two_dimensional(X)
+    check_intact(X)
     with one_line_errors("X"):
         X = validate_data(model, X, reset=reset, **TAKEN)
     return check_non_negative(X, type(model).__name__)
@@ -39,6 +41,7 @@ def read_new_cells(model: Any, X: Any, *, selected_only: bool) -> tuple[Any, np.
     check_two_dimensional(X)
     if X.shape[1] != len(selected):
         raise ValueError(f"X must have {len(selected)} columns (the selected genes), got {X.shape[1]}")
+    check_intact(X)
     with one_line_errors("X"):
         X = check_array(X, **TAKEN)
     return check_non_negative(X, type(model).__name__), selected

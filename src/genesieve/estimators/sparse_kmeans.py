@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from genesieve._checks import check_choice, check_integer, check_number
 from genesieve._random import as_generator
+from genesieve.core.cells.intact import check_intact
 from genesieve.core.weights import Vector, cluster_sums, dispersion, l0_weights, l1_weights
 
 __all__ = ["SparseKMeans", "dispersion", "l0_weights", "l1_weights"]
@@ -175,6 +176,16 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         nearest = pairwise_distances_argmin(X @ select, self.cluster_centers_.astype(X.dtype) @ select)
         return np.asarray(nearest, dtype=np.int32)
 
+    def transform(self, X: Any) -> Any:
+        """X (cells x genes) on the genes with a positive weight."""
+        check_intact(X)
+        return super().transform(X)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Values on the genes with a positive weight, put back among all genes; the others are 0."""
+        check_intact(X)
+        return super().inverse_transform(X)
+
     def _fit_from(self, X: Matrix, init: Any, seed: int, update: Update) -> _Fit:
         """Weights and k-means in turn; the labels that come out are those of k-means under the weights that do."""
         labels = _kmeans(X, self.n_clusters, init, seed=seed)
@@ -232,6 +243,7 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         return lambda spread: l1_weights(spread, bound)
 
     def _validated(self, X: Any, *, reset: bool) -> Matrix:
+        check_intact(X)
         # what scikit-learn's k-means takes: CSR with 32-bit indices
         options = {"accept_sparse": "csr", "accept_large_sparse": False, "dtype": [np.float64, np.float32]}
         return validate_data(self, X, reset=reset, **options)

@@ -29,6 +29,8 @@ def z_scores(W: np.ndarray) -> np.ndarray:
 
 def specificity(W: np.ndarray) -> np.ndarray:
     """Share of each program in a gene's weight (genes, rank), with every program's gene vector at unit length."""
+    if not len(W):
+        return np.zeros(np.shape(W))  # scikit-learn refuses what has no rows
     unit = normalize(np.asarray(W, dtype=np.float64), axis=0)
     total = unit.sum(axis=1, keepdims=True)
     return np.asarray(unit / np.where(total > 0, total, 1.0))

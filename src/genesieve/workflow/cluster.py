@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from anndata import AnnData
 
 CONNECT_SECONDS = 30
+# A cluster that is just starting has workers soon; after so long it is said that there are none, and later given up.
+PATIENCE_SECONDS, WORKER_SECONDS = 5, 300
 # Blocks for every thread of the cluster, at least: where one is slow or lost, the others take over what it had left.
 BLOCKS_A_THREAD = 4
 
@@ -35,7 +38,23 @@ def connected(address: str | None) -> Iterator[None]:
     except (OSError, ValueError) as error:
         raise RequestError(f"dask must be the address of a running scheduler, got {address!r}: {error}") from None
     with client:
+        _wait_for_workers(client, address)
         yield
+
+
+def _wait_for_workers(client: Any, address: str) -> None:
+    """Return when there is a worker, and say so where that takes long: Dask itself would wait forever in silence."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
+    except TimeoutError:
+        message = f"the Dask scheduler at {address} has no workers: waiting for one, {WORKER_SECONDS} s at most"
+        warnings.warn(message, UserWarning, stacklevel=1)
+        try:
+            client.wait_for_workers(1, timeout=WORKER_SECONDS)
+        except TimeoutError:
+            raise RequestError(
+                f"dask must be a scheduler with workers, got none at {address!r} within {WORKER_SECONDS} s"
+            ) from None
 
 
 def open_on_dask(path: Path, *, layer: str | None = None, use_raw: bool = False) -> AnnData:

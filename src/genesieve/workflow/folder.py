@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from genesieve._checks import first_few
-from genesieve._files import hidden_beside
+from genesieve._files import claimed_beside, hidden_beside, strays, sweep
 from genesieve.io import FileError, RequestError
 
 RECORD = "run.json"
@@ -31,22 +31,23 @@ def staged(out: Path, *, force: bool = False, carry: bool = False) -> Iterator[P
         With ``force``: files in the earlier result that genesieve did not write move along, instead of being refused.
     """
     out = out.resolve()
+    beside = out / out.name if _must_stay(out) else out
+    _tidy(out, beside)
     check_free(out, force=force, carry=carry)
     made = _make_parents(out.parent)
-    try:
-        stage = hidden_beside(out, "partial")
-        stage.mkdir()
-    except OSError:
-        _remove_empty(made)
-        raise
     done = False
     try:
-        yield stage
-        _swap(stage, out, carry=carry)
-        done = True
+        with claimed_beside(beside, "partial") as stage:
+            try:
+                yield stage
+                _carry(stage, out, carry=carry)
+                (_swap if beside == out else _refill)(stage, out)
+                done = True
+            finally:
+                if not done:
+                    shutil.rmtree(stage, ignore_errors=True)
     finally:
         if not done:
-            shutil.rmtree(stage, ignore_errors=True)
             _remove_empty(made)
 
 
@@ -105,15 +106,45 @@ def others_files(folder: Path) -> list[Path]:
     return [file for file in found if file.as_posix() not in ours and not file.name.startswith(".")]
 
 
-def _swap(stage: Path, out: Path, *, carry: bool) -> None:
+def _must_stay(out: Path) -> bool:
+    """Whether the folder itself cannot be replaced, only what is in it: where a disk is mounted, say in a container."""
+    if not out.is_dir():
+        return False
+    if os.path.ismount(out) or not os.access(out.parent, os.W_OK):
+        return True
+    try:  # some mounts look like any other folder
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return False
+    escaped = "".join(f"\\{ord(letter):03o}" if letter in " \t\n\\" else letter for letter in str(out))
+    return any(line.split(" ")[4] == escaped for line in mounts)
+
+
+def _tidy(out: Path, beside: Path) -> None:
+    """Clear away what runs that were killed left here, and bring back a result that one was about to replace."""
+    if not sweep(beside, "partial"):
+        return  # another run is at work: what is there may be its own
+    for old in strays(beside, "old"):
+        if beside == out and not out.exists():
+            os.replace(old, out)
+        elif beside != out and not (out / RECORD).exists():
+            _move(old, out)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _carry(stage: Path, out: Path, *, carry: bool) -> None:
+    if not carry or not is_result(out):
+        return
+    for file in others_files(out):
+        (stage / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(out / file, stage / file, follow_symlinks=False)
+
+
+def _swap(stage: Path, out: Path) -> None:
     """Put the stage in place of ``out``; the old folder goes only after that."""
     if not out.exists() or not any(out.iterdir()):
         os.replace(stage, out)
         return
-    if carry:
-        for file in others_files(out):
-            (stage / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(out / file, stage / file, follow_symlinks=False)
     old = hidden_beside(out, "old")
     try:
         os.replace(out, old)
@@ -125,6 +156,35 @@ def _swap(stage: Path, out: Path, *, carry: bool) -> None:
             shutil.rmtree(old, ignore_errors=True)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _refill(stage: Path, out: Path) -> None:
+    """Put what is in the stage in place of what is in ``out``; in between there is no record, as it is not whole."""
+    old = hidden_beside(stage.with_name(out.name), "old")
+    old.mkdir()
+    emptied = False
+    try:
+        _move(out, old, record_first=True)
+        emptied = True
+        _move(stage, out)
+    except BaseException:
+        if emptied:
+            _move(out, stage, record_first=True)
+        _move(old, out)
+        old.rmdir()
+        raise
+    stage.rmdir()
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _move(source: Path, target: Path, *, record_first: bool = False) -> None:
+    """Move all but our hidden folders, over what is there; what has a record is whole, so that comes last into it."""
+    files = [file for file in source.iterdir() if file.suffix not in (".partial", ".old") or file.name[0] != "."]
+    for file in sorted(files, key=lambda file: (file.name == RECORD) != record_first):
+        place = target / file.name
+        if place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place)
+        os.replace(file, place)
 
 
 def _make_parents(folder: Path) -> list[Path]:

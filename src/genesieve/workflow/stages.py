@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from genesieve import datasets, pp, tl
 from genesieve._checks import listing
+from genesieve._matrices import check_all_intact
 from genesieve._slots.read import read_preparation, read_projection
 from genesieve.core.cells.streamed import streamed
 from genesieve.interpret.genesets import read_gene_sets
@@ -70,6 +71,7 @@ def take(data: Place | AnnData, settings: Settings, resources: Resources) -> Giv
 def _open(data: Place | AnnData, settings: Settings, resources: Resources) -> tuple[AnnData, str | None]:
     """The data, and the full path that they came from."""
     if hasattr(data, "obsm"):
+        check_all_intact(data)
         return data, None
     if str(data) == DEMO:
         return datasets.demo(), DEMO

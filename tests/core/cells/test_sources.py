@@ -302,8 +302,11 @@ def test_columns_are_refused_with_the_command_that_makes_them_rows(tmp_path, mon
         ({"indptr": CSR.indptr[:-1]}, "stored whole"),
         ({"indptr": CSR.indptr[::-1]}, "stored whole"),
         ({"indptr": CSR.indptr + 1}, "stored whole"),
-        ({"indices": np.where(CSR.indices == 20, 30, CSR.indices)}, "genes must be below 30, got 0 to 30"),
-        ({"indices": CSR.indices - 1}, "genes must be below 30, got -1 to"),
+        (
+            {"indices": np.where(CSR.indices == 20, 30, CSR.indices)},
+            "index 30 of gene in row 12 must be at least 0 and below 30",
+        ),
+        ({"indices": CSR.indices - 1}, "index -1 of gene in row [0-9]+ must be at least 0"),
         ({"data": CSR.data.astype(complex)}, "numbers, got values of type complex"),
     ],
 )

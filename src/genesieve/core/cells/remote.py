@@ -15,6 +15,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from genesieve.core.cells.intact import check_intact
 from genesieve.core.cells.sources import (
     Source,
     Sums,
@@ -209,10 +210,12 @@ def _work_on(
     block: Any,
     number: int,
 ) -> T:
+    check_intact(block)
     return work(as_values(block, transform, dtype), rows_of(H, slice(*edges[number : number + 2])))
 
 
 def _pick(cells: np.ndarray, edges: np.ndarray, block: Any, number: int) -> Any:
+    check_intact(block)
     first, last = np.searchsorted(cells, edges[number : number + 2])
     return block[cells[first:last] - edges[number]]
 

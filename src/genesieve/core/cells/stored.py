@@ -7,6 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
+from genesieve.core.cells.intact import check_ends, check_indices
+
 
 class Rows(Protocol):
     """Cells x genes in a file."""
@@ -28,9 +30,10 @@ class StoredCSR:
     """Compressed rows in an open file: one-dimensional ``data``, ``indices`` and ``indptr`` of HDF5 or zarr."""
 
     def __init__(self, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> None:
-        self._data, self._indices, self._indptr = data, indices, np.asarray(indptr[:]).astype(np.int64, copy=False)
+        self._data, self._indices, self._indptr = data, indices, np.asarray(indptr[:])
         self.shape = (int(shape[0]), int(shape[1]))
-        self._check_whole()
+        check_ends(self._indptr, self.shape[0], data.shape[0], indices.shape[0], "X")
+        self._indptr = self._indptr.astype(np.int64, copy=False)
         self.dtype: np.dtype[Any] = storable(data.dtype)
         self.size = int(self._indptr[-1])
         self.value_bytes = self.dtype.itemsize + np.dtype(indices.dtype).itemsize
@@ -42,19 +45,9 @@ class StoredCSR:
     def __getitem__(self, cells: slice) -> sparse.csr_array:
         first, last = int(self._indptr[cells.start]), int(self._indptr[cells.stop])
         values, genes = np.asarray(self._data[first:last], self.dtype), np.asarray(self._indices[first:last])
-        if genes.size and not 0 <= genes.min() <= genes.max() < self.shape[1]:
-            raise ValueError(f"genes must be below {self.shape[1]}, got {genes.min()} to {genes.max()}")
         ends = self._indptr[cells.start : cells.stop + 1] - first
+        check_indices(genes, ends, self.shape[1], "X", first_line=cells.start)
         return csr_of(values, genes.astype(np.int32, copy=False), ends.astype(np.int32), self.shape[1])
-
-    def _check_whole(self) -> None:
-        """Compiled code would read past the end of what is shorter than its row ends say."""
-        ends, stored = self._indptr, min(self._data.shape[0], self._indices.shape[0])
-        if len(ends) != self.shape[0] + 1 or ends[0] != 0 or (np.diff(ends) < 0).any() or ends[-1] > stored:
-            raise ValueError(
-                f"X must be stored whole, got {stored} values and {len(ends) - 1} row ends, the last of them"
-                f" {ends[-1] if len(ends) else 'missing'}, for {self.shape[0]} cells"
-            )
 
 
 class StoredDense:

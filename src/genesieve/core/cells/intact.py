@@ -1,0 +1,84 @@
+"""Whether the parts of a sparse matrix fit together.
+
+Compiled code trusts the places of values: one outside the matrix would be read, or written, outside its memory. Files
+can be damaged or crafted, and neither SciPy nor anndata looks. So this is asked once wherever sparse values come in,
+before anything else is done with them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+ROWS, COLUMNS = ("row", "gene"), ("column", "cell")
+"""What compressed values are kept by, and what their indices are of."""
+
+
+def check_intact(X: Any, name: str = "X") -> None:
+    """Raise if X is sparse and its parts do not fit together; one look at every index."""
+    if not sparse.issparse(X) or X.ndim != 2:
+        return
+    if X.format in ("csr", "csc", "bsr"):
+        _check_compressed(X, name)
+    else:
+        _check_coordinates(X if X.format == "coo" else X.tocoo(), name)
+
+
+def check_ends(ends: np.ndarray, n_lines: int, n_values: int, n_indices: int, name: str, kept_by: str = "row") -> None:
+    """Raise unless the ends of rows, or columns, lead from 0 to the last value and never back."""
+    last = ends[-1] if ends.ndim == 1 and len(ends) else "missing"
+    rising = ends.dtype.kind in "iu" and ends.shape == (n_lines + 1,) and ends[0] == 0 and (ends[1:] >= ends[:-1]).all()
+    if not rising or last != n_values or n_values != n_indices:
+        raise ValueError(
+            f"{name} is damaged: it must be stored whole, got {n_values} values, {n_indices} indices and"
+            f" {max(ends.size - 1, 0)} {kept_by} ends, the last of them {last}, for {n_lines} {kept_by}s"
+        )
+
+
+def check_indices(
+    indices: np.ndarray, ends: np.ndarray, size: int, name: str, kept: tuple[str, str] = ROWS, first_line: int = 0
+) -> None:
+    """Raise unless all indices are below ``size``; ``ends`` say which row, or column, a wrong one is in."""
+    wrong = _first_outside(indices, size, name)
+    if wrong is not None:
+        line = first_line + int(np.searchsorted(ends, wrong, side="right")) - 1
+        raise ValueError(_outside(name, indices[wrong], f"{kept[1]} in {kept[0]} {line}", size))
+
+
+def _check_compressed(X: Any, name: str) -> None:
+    kept, (n_lines, size) = (COLUMNS, X.shape[::-1]) if X.format == "csc" else (ROWS, X.shape)
+    if X.data.ndim != (3 if X.format == "bsr" else 1) or X.indices.ndim != 1:
+        raise ValueError(f"{name} is damaged: values and indices must be lists, got more than one axis or none")
+    if X.format == "bsr":
+        height, width = X.data.shape[1:]
+        if 0 in (height, width) or n_lines % height or size % width:
+            raise ValueError(f"{name} is damaged: blocks of {height} x {width} must fill {n_lines} x {size}")
+        n_lines, size = n_lines // height, size // width
+    check_ends(X.indptr, n_lines, len(X.data), len(X.indices), name, kept[0])
+    check_indices(X.indices, X.indptr, size, name, kept)
+
+
+def _check_coordinates(X: Any, name: str) -> None:
+    for indices, size, what in zip((X.row, X.col), X.shape, ("cell", "gene"), strict=True):
+        if indices.shape != X.data.shape:
+            raise ValueError(f"{name} is damaged: {X.data.size} values must have as many indices, got {indices.size}")
+        wrong = _first_outside(indices, size, name)
+        if wrong is not None:
+            raise ValueError(_outside(name, indices[wrong], what, size))
+
+
+def _first_outside(indices: np.ndarray, size: int, name: str) -> int | None:
+    """The place of the first index that is not below ``size``, if there is one."""
+    if not indices.size:
+        return None
+    if indices.dtype.kind not in "iu":
+        raise ValueError(f"{name} is damaged: indices must be whole numbers, got {indices.dtype}")
+    if indices.min() >= 0 and indices.max() < size:
+        return None
+    return int(np.argmax((indices < 0) | (indices >= size)))
+
+
+def _outside(name: str, index: int, what: str, size: int) -> str:
+    return f"{name} is damaged: index {index} of {what} must be at least 0 and below {size}"

@@ -1,0 +1,311 @@
+"""Sparse matrices whose parts do not fit together: refused in one line wherever they come in, never a crash.
+
+Compiled code trusts the places of values, so that a wrong one would be read or written outside the matrix.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anndata as ad
+import dask.array as da
+import h5py
+import numpy as np
+import pytest
+from scipy import io as scipy_io
+from scipy import sparse
+
+import genesieve as gs
+from genesieve.core.cells.intact import check_intact
+
+N_CELLS, N_GENES = 40, 30
+FAR = 40_000_000  # far enough outside to leave the process's memory
+SLOTS = {"X": (), "layers/counts": ("--layer", "counts"), "raw/X": ("--use-raw",)}
+
+Arrays = dict[str, np.ndarray]
+Break = Callable[[Arrays], None]
+
+
+def put(part: str, place: Any, value: int) -> Break:
+    def change(arrays: Arrays) -> None:
+        arrays[part] = arrays[part].copy()
+        arrays[part][place] = value
+
+    return change
+
+
+def cut(part: str, stop: int) -> Break:
+    return lambda arrays: arrays.update({part: arrays[part][:stop]})
+
+
+def grow(part: str, value: int) -> Break:
+    return lambda arrays: arrays.update({part: np.append(arrays[part], [value] * 5).astype(arrays[part].dtype)})
+
+
+def shape(cells: int, genes: int) -> Break:
+    return lambda arrays: arrays.update(shape=np.array([cells, genes]))
+
+
+DAMAGE: dict[str, Break] = {
+    "an index one too large": put("indices", -1, N_CELLS),  # cells and genes alike: there are more cells
+    "an index far too large": put("indices", 7, FAR),
+    "all indices far too large": put("indices", slice(None), FAR),
+    "a negative index": put("indices", 3, -1),
+    "an index far below zero": put("indices", 3, -FAR),
+    "indices of 64 bits": lambda arrays: arrays.update(indices=arrays["indices"].astype(np.int64) + (1 << 40)),
+    "indices that are fractions": lambda arrays: arrays.update(indices=arrays["indices"] + 0.5),
+    "ends that fall": put("indptr", 10, 0),
+    "ends in reverse": lambda arrays: arrays.update(indptr=arrays["indptr"][::-1]),
+    "an end beyond the values": put("indptr", -1, 10**6),
+    "an end far beyond the values": put("indptr", slice(5, None), FAR),
+    "an end before the last value": put("indptr", -1, 200),
+    "ends that begin late": put("indptr", 0, 3),
+    "ends that begin below zero": put("indptr", 0, -FAR),
+    "a negative end": put("indptr", 12, -5),
+    "an end too few": cut("indptr", -1),
+    "no ends": cut("indptr", 0),
+    "ends too many": grow("indptr", 10**6),
+    "fewer values": cut("data", 100),
+    "more values": grow("data", 1),
+    "fewer indices": cut("indices", 100),
+    "no indices": cut("indices", 0),
+    "fewer genes than said": shape(N_CELLS, 10),
+    "more cells than said": shape(10**6, N_GENES),
+}
+
+
+def whole() -> sparse.csr_matrix:
+    return sparse.csr_matrix(np.random.default_rng(0).poisson(1.0, (N_CELLS, N_GENES)).astype(np.float32))
+
+
+def broken(X: Any, damage: str) -> Any:
+    """The matrix by hand: SciPy does not look at parts that are set one by one."""
+    X, arrays = X.copy(), {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
+    DAMAGE[damage](arrays)
+    if tuple(arrays["shape"]) != X.shape:
+        X = type(X)(tuple(arrays["shape"]), dtype=X.dtype)
+    X.data, X.indices, X.indptr = arrays["data"], arrays["indices"], arrays["indptr"]
+    return X
+
+
+def write_broken(path: Path, slot: str, form: str, damage: str) -> None:
+    X = whole().asformat(form)
+    adata = ad.AnnData(X.copy(), layers={"counts": X.copy()})
+    adata.raw = adata
+    adata.write_h5ad(path)
+    with h5py.File(path, "a") as file:
+        group = file[slot]
+        arrays = {name: group[name][:] for name in ("data", "indices", "indptr")}
+        DAMAGE[damage](arrays)
+        for name in ("data", "indices", "indptr"):
+            del group[name]
+            group[name] = arrays[name]
+        group.attrs["shape"] = arrays.get("shape", group.attrs["shape"])
+
+
+# Every command in a process of its own, forked after the imports, which take longer than all else.
+FORKS = """
+import json, os, sys
+import anndata, h5py, scanpy
+from genesieve.cli import main
+from genesieve import workflow
+ends = []
+for arguments in json.load(open(sys.argv[1])):
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(arguments[-1] + ".said", os.O_CREAT | os.O_WRONLY), 2)
+        sys.argv = ["genesieve", *arguments]
+        try:
+            main()
+            code = 0
+        except SystemExit as error:
+            code = error.code or 0
+        sys.stderr.flush()
+        os._exit(code)
+    ends.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+json.dump(ends, open(sys.argv[1], "w"))
+"""
+
+
+def run_each(folder: Path, commands: list[list[str]]) -> list[tuple[int, str]]:
+    """Exit code, negative for a signal, and standard error of every command; its last argument names a new folder."""
+    plan = folder / "plan.json"
+    plan.write_text(json.dumps(commands))
+    quiet = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    subprocess.run([sys.executable, "-c", FORKS, plan], check=True, timeout=600, env=quiet, capture_output=True)
+    said = [Path(f"{command[-1]}.said").read_text(encoding="utf-8") for command in commands]
+    return list(zip(json.loads(plan.read_text()), said, strict=True))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+@pytest.mark.parametrize(("slot", "form"), [*((slot, "csr") for slot in SLOTS), ("X", "csc")])
+def test_a_damaged_h5ad_ends_in_one_line(tmp_path, slot, form):
+    commands = []
+    for number, damage in enumerate(DAMAGE):
+        write_broken(tmp_path / f"{number}.h5ad", slot, form, damage)
+        data, out = str(tmp_path / f"{number}.h5ad"), str(tmp_path / f"out{number}")
+        commands.append(["run", data, "-r", "2", "-k", "5", *SLOTS[slot], "--min-cells", "0.01", "-q", "-o", out])
+    for damage, (code, said) in zip(DAMAGE, run_each(tmp_path, commands), strict=True):
+        assert code in (1, 2), (damage, code, said)
+        assert len(said.splitlines()) == 1, (damage, said)
+        assert said.startswith("error: "), damage
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_a_damaged_file_left_on_disk_ends_in_one_line(tmp_path):
+    commands = []
+    for number, damage in enumerate(DAMAGE):
+        write_broken(tmp_path / f"{number}.h5ad", "X", "csr", damage)
+        data, out = str(tmp_path / f"{number}.h5ad"), str(tmp_path / f"out{number}")
+        commands.append(["run", data, "-r", "2", "-k", "5", "--memory", "4GB", "-q", "-o", out])
+    for damage, (code, said) in zip(DAMAGE, run_each(tmp_path, commands), strict=True):
+        assert code in (1, 2), (damage, code, said)
+        assert len(said.splitlines()) == 1, (damage, said)
+
+
+def test_the_line_says_where_the_damage_is(tmp_path):
+    write_broken(tmp_path / "far.h5ad", "X", "csr", "an index far too large")
+    row = int(np.searchsorted(whole().indptr, 7, side="right")) - 1
+    with pytest.raises(gs.io.FileError, match=f"X of .*far.h5ad is damaged: index {FAR} of gene in row {row} must be"):
+        gs.io.read(tmp_path / "far.h5ad")
+
+
+@pytest.mark.parametrize("slot", ["obsp", "varp", "obsm", "varm"])
+def test_other_matrices_of_a_file_are_looked_at(tmp_path, slot):
+    size = N_CELLS if slot.startswith("obs") else N_GENES
+    adata = ad.AnnData(whole(), **{slot: {"graph": sparse.csr_matrix(np.eye(size))}})
+    adata.write_h5ad(tmp_path / "data.h5ad")
+    with h5py.File(tmp_path / "data.h5ad", "a") as file:
+        file[slot]["graph"]["indices"][4] = FAR
+    with pytest.raises(gs.io.FileError, match=r"graph.* is damaged"):
+        gs.io.read(tmp_path / "data.h5ad")
+
+
+def test_a_damaged_zarr_store_is_refused(tmp_path):
+    import zarr
+
+    ad.AnnData(whole()).write_zarr(tmp_path / "data.zarr")
+    zarr.open_group(tmp_path / "data.zarr", mode="a")["X"]["indices"][4] = FAR
+    with pytest.raises(gs.io.FileError, match="is damaged"):
+        gs.io.read(tmp_path / "data.zarr")
+
+
+@pytest.mark.parametrize("damage", ["an index far too large", "a negative index", "ends that fall"])
+def test_a_damaged_10x_file_is_refused(tmp_path, damage):
+    X = whole()
+    arrays = {"data": X.data.astype(np.int32), "indices": X.indices, "indptr": X.indptr}
+    DAMAGE[damage](arrays)
+    with h5py.File(tmp_path / "counts.h5", "w") as file:
+        matrix = file.create_group("matrix")
+        for name, values in {**arrays, "shape": X.shape[::-1]}.items():
+            matrix[name] = values
+        matrix["barcodes"] = [f"cell{number}".encode() for number in range(N_CELLS)]
+        genes = [f"gene{number}".encode() for number in range(N_GENES)]
+        kinds = [b"Gene Expression"] * (N_GENES - 1) + [b"Antibody Capture"]
+        for name, words in (("name", genes), ("id", genes), ("feature_type", kinds), ("genome", [b"hg"] * N_GENES)):
+            matrix[f"features/{name}"] = words
+    with pytest.raises(gs.io.FileError, match="is damaged"):
+        gs.io.read(tmp_path / "counts.h5")
+
+
+def test_an_mtx_file_with_places_outside_is_refused(tmp_path):
+    scipy_io.mmwrite(tmp_path / "matrix.mtx", whole().T.tocoo())
+    lines = (tmp_path / "matrix.mtx").read_text().splitlines()
+    (tmp_path / "matrix.mtx").write_text("\n".join([*lines[:-1], f"{FAR} 1 1"]) + "\n")
+    (tmp_path / "features.tsv").write_text("".join(f"g{i}\n" for i in range(N_GENES)))
+    (tmp_path / "barcodes.tsv").write_text("".join(f"c{i}\n" for i in range(N_CELLS)))
+    with pytest.raises(gs.io.FileError) as caught:
+        gs.io.read(tmp_path)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+# ------------------------------------------------------------------------------------------------ matrices by hand
+
+FORMS = {
+    "csr_matrix": whole(),
+    "csc_matrix": whole().tocsc(),
+    "csr_array": sparse.csr_array(whole()),
+    "csc_array": sparse.csc_array(whole()),
+}
+NO_LIE = [damage for damage in DAMAGE if damage not in ("fewer genes than said", "more cells than said")]
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("form", FORMS)
+def test_matrices_by_hand_are_refused(form, damage):
+    X = broken(FORMS[form], damage)
+    if form.startswith("csc") and damage == "more cells than said":
+        return  # columns without values at their end are no damage
+    with pytest.raises(ValueError, match="X is damaged") as caught:
+        gs.SSNMF(2, n_genes=5).fit(X)
+    assert len(str(caught.value).splitlines()) == 1
+    with pytest.raises(ValueError, match="X is damaged"):
+        gs.SparseKMeans(2).fit(X)
+
+
+@pytest.mark.parametrize("damage", NO_LIE)
+def test_new_cells_are_looked_at(damage):
+    model, means = gs.SSNMF(2, n_genes=N_GENES, random_state=0).fit(whole()), gs.SparseKMeans(2).fit(whole())
+    X = broken(whole(), damage)
+    for use in (model.transform, means.predict, means.transform, means.inverse_transform):
+        with pytest.raises(ValueError, match="X is damaged"):
+            use(X)
+    with pytest.raises(ValueError, match="X is damaged"):
+        model.transform(X, selected_only=True)
+
+
+@pytest.mark.parametrize("damage", NO_LIE)
+def test_dask_blocks_are_looked_at(damage):
+    numbers = da.from_array(np.zeros((2, N_GENES), dtype=np.float32), chunks=(1, N_GENES))
+    blocks = numbers.map_blocks(
+        lambda _, block_id: broken(whole(), damage) if block_id[0] else whole(),
+        chunks=((N_CELLS, N_CELLS), (N_GENES,)),
+        meta=sparse.csr_matrix((0, 0), dtype=np.float32),
+    )
+    with pytest.raises(ValueError, match="X is damaged"):
+        gs.SSNMF(2, n_genes=5).fit(blocks)
+
+
+@pytest.mark.parametrize("slot", ["X", "layer", "raw", "view", "other layer"])
+@pytest.mark.parametrize("damage", ["an index far too large", "a negative index", "ends that fall", "fewer values"])
+def test_an_anndata_is_looked_at(slot, damage):
+    adata = ad.AnnData(whole(), layers={"counts": whole()})
+    adata.raw = adata
+    if slot in ("X", "view"):
+        adata.X = broken(whole(), damage)
+    elif slot == "raw":
+        adata.raw._X = broken(whole(), damage)
+    else:
+        adata.layers._data["counts"] = broken(whole(), damage)
+    adata = adata[:, 3:] if slot == "view" else adata
+    use = partial(gs.tl.ssnmf, n_components=2, n_genes=5, layer="counts" if slot == "layer" else None)
+    if slot == "other layer":
+        use = partial(gs.pp.prepare, values="counts", min_cells=30)
+    elif slot == "raw":
+        use = partial(use, use_raw=True)
+    with pytest.raises(ValueError, match="is damaged"):
+        use(adata)
+
+
+def test_other_storage_is_looked_at():
+    places = sparse.coo_matrix(whole())
+    places.col = places.col.copy()
+    places.col[5] = FAR
+    blocks = sparse.bsr_matrix(whole(), blocksize=(2, 5))
+    blocks.indices = np.where(blocks.indices == 3, N_GENES, blocks.indices).astype(blocks.indices.dtype)
+    for X in (places, blocks):
+        with pytest.raises(ValueError, match="is damaged"):
+            check_intact(X)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo", "lil", "dok", "dia"])
+def test_whole_matrices_pass(form):
+    for X in (whole(), sparse.csr_matrix((3, 4)), sparse.csr_matrix((0, 4)), sparse.csr_array(whole())):
+        check_intact(X.asformat(form))

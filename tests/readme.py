@@ -35,8 +35,14 @@ def shown() -> str:
 
 
 def rows(text: str) -> list[Row]:
-    cells = [[cell.strip() for cell in line.strip("│\n ").split("│")] for line in text.splitlines() if "│" in line]
-    return [Row(program, int(n), re.sub(r" \(.*", "", mostly), genes.split()) for program, n, mostly, genes in cells]
+    found: list[Row] = []
+    for line in (line for line in text.splitlines() if "│" in line):
+        program, n, mostly, genes = (cell.strip() for cell in line.strip("\n ").strip("│").split("│"))
+        if program:
+            found.append(Row(program, int(n), re.sub(r" \(.*", "", mostly), genes.split()))
+        else:  # long names go on in a second line
+            found[-1].genes.extend(genes.split())
+    return found
 
 
 def frame(text: str) -> list[str]:

@@ -234,6 +234,19 @@ def test_what_was_not_computed_is_left_out(adata, tmp_path):
 
 
 @pytest.mark.usefixtures("plain")
+def test_cards_name_the_genes_with_the_highest_scores(adata, tmp_path):
+    page = gs.report(adata, tmp_path / "scored.html").read_text(encoding="utf-8")
+    leading = adata.var_names[adata.varm["ssnmf_scores"].argmax(axis=0)]
+    for gene in leading:
+        assert f'<p class="genes"><span class="gene">{gene}</span>' in page
+    assert "Genes are in order of their scores" in page
+    for slot in ("ssnmf_scores", "ssnmf_score_p_values"):
+        del adata.varm[slot]
+    page = gs.report(adata, tmp_path / "plain.html").read_text(encoding="utf-8")
+    assert "Genes are in order of weight times specificity" in page
+
+
+@pytest.mark.usefixtures("plain")
 def test_confidence_is_shown_where_there_is_one(adata, tmp_path):
     del adata.obs["ssnmf_confidence"]
     assert "second program" in gs.report(adata, tmp_path / "r.html").read_text()

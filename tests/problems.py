@@ -27,6 +27,11 @@ def solve(solver, X, start, constraint=CONSTRAINTS[1], penalty=None, *, max_iter
     return solver(problem, start, **options)
 
 
+def best_rows(X, baseline, n_genes=7):
+    """A budget of genes that have to beat a baseline of their own."""
+    return RowSparse(n_genes, baseline_gains=Blocks(X, baseline=baseline).baseline_gains)
+
+
 def objectives(result):
     return np.array([step.objective for step in result.history])
 

@@ -11,7 +11,7 @@ import genesieve as gs
 from genesieve import tl
 
 STORAGES = [np.asarray, sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array]
-TABLES = ["top_genes", "biclusters", "bicluster_sizes", "enrichment", "panel"]
+TABLES = ["top_genes", "markers", "biclusters", "bicluster_sizes", "enrichment", "panel"]
 SETS = {"first": [f"g{i}" for i in range(30)], "second": [f"g{i}" for i in range(60, 90)]}
 
 
@@ -32,6 +32,7 @@ def fitted(store=np.asarray, **options) -> ad.AnnData:
 def interpreted() -> ad.AnnData:
     adata = fitted()
     tl.top_genes(adata, 5)
+    tl.markers(adata, 5)
     tl.biclusters(adata)
     tl.outliers(adata)
     tl.enrich(adata, SETS)

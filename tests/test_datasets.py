@@ -142,3 +142,72 @@ def test_demo_gives_a_new_object_each_time():
     first = datasets.demo()
     first.X.data[:] = 0
     assert datasets.demo().X.sum() > 0
+
+
+# ------------------------------------------------------------------------------------------------ counts with programs
+
+
+SMALL = {"n_cells": 300, "n_genes": 400, "n_types": 4}  # more cells than a chunk
+
+
+@pytest.mark.parametrize("level", ["easy", "medium", "hard", "faint"])
+def test_programs_come_with_what_is_true_of_them(level):
+    adata = datasets.programs(level, n_activities=1, **SMALL)
+    usages, raised, spectra = adata.obsm["true_usages"], adata.varm["true_raised"], adata.varm["true_spectra"]
+    assert sp.issparse(adata.X)
+    assert adata.X.format == "csr"
+    assert (adata.X.data == np.round(adata.X.data)).all()
+    assert usages.shape == (300, 5)
+    assert raised.shape == spectra.shape == (400, 5)
+    np.testing.assert_allclose(usages.sum(axis=1), 1)
+    np.testing.assert_allclose(spectra.sum(axis=0), 1)
+    assert list(adata.uns["programs"]["kind"]) == ["identity"] * 4 + ["activity"]
+    singlets = ~adata.obs["doublet"].to_numpy()
+    np.testing.assert_array_equal(usages[singlets, :4].argmax(axis=1), adata.obs["cell_type"].cat.codes[singlets])
+
+
+def test_raised_genes_are_raised_in_the_counts():
+    adata = datasets.programs("easy", **SMALL)
+    counts = adata.X.toarray()
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    own = (adata.obs["cell_type"] == "type 1").to_numpy()
+    raised = adata.varm["true_raised"][:, 0] & ~adata.varm["true_raised"][:, 1:].any(axis=1)
+    assert shares[own][:, raised].mean() > 1.5 * shares[~own][:, raised].mean()
+
+
+def test_fewer_cells_are_the_first_of_more_and_seeds_differ():
+    many, few = datasets.programs(**SMALL), datasets.programs(**{**SMALL, "n_cells": 120})
+    np.testing.assert_array_equal(few.X.toarray(), many.X[:120].toarray())
+    np.testing.assert_array_equal(few.obsm["true_usages"], many.obsm["true_usages"][:120])
+    other = datasets.programs(**SMALL, random_state=1)
+    assert not np.array_equal(other.X.toarray(), many.X.toarray())
+
+
+def test_programs_on_disk_are_those_in_memory(tmp_path):
+    stored, held = datasets.programs(**SMALL, path=tmp_path / "cells.h5ad"), datasets.programs(**SMALL)
+    assert stored.isbacked
+    np.testing.assert_array_equal(stored.X[:].toarray(), held.X.toarray())
+    np.testing.assert_array_equal(stored.obsm["true_usages"], held.obsm["true_usages"])
+    np.testing.assert_array_equal(stored.varm["true_raised"], held.varm["true_raised"])
+    stored.file.close()
+
+
+def test_the_preset_has_the_papers_programs():
+    adata = datasets.programs("hard", preset="cnmf", n_cells=50, n_genes=5000)
+    raised = adata.varm["true_raised"].mean(axis=0)
+    assert raised[:13].mean() == pytest.approx(0.025, abs=0.003)
+    assert raised[13] == pytest.approx(0.04, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": "mild"}, "level must be 'easy' or 'medium' or 'hard' or 'faint', got 'mild'"),
+        ({"level": "faint", "preset": "cnmf"}, "level must be 'easy' or 'medium' or 'hard', got 'faint'"),
+        ({"preset": "splat"}, "preset must be None or 'cnmf', got 'splat'"),
+        ({"n_cells": 0}, "n_cells must be at least 1, got 0"),
+    ],
+)
+def test_programs_say_what_was_expected(options, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        datasets.programs(**options)

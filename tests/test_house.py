@@ -21,10 +21,10 @@ MODULES = sorted(chain(SOURCE.rglob("*.py"), (ROOT / "benchmarks").rglob("*.py")
 LONGEST_MODULE = 350  # lines
 LONGEST_FUNCTION = 60  # lines below signature and docstring
 MEDIAN_FUNCTION, MOST_FUNCTIONS = 6, 18  # lines, of half and of nine tenths of the functions
-STILL_TOO_LONG = {"src/genesieve/estimators/ssnmf.py"}
 PUBLIC = ["datasets", "io", "metrics", "pl", "pp", "tl"]
 # What rooms of the house share with one another, without being public.
 SHARED = {"Recipe", "check_choices", "exclusive_sizes", "given_genes", "name_genes", "order_genes", "relative_to"}
+SHARED |= {"scored_fit"}
 
 of_modules = pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(ROOT)) for path in MODULES])
 
@@ -55,7 +55,7 @@ def test_a_module_says_what_belongs_there(path):
 
 def test_modules_are_short():
     lines = {path.relative_to(ROOT).as_posix(): len(path.read_text().splitlines()) for path in MODULES}
-    assert {name for name, count in lines.items() if count > LONGEST_MODULE} <= STILL_TOO_LONG
+    assert not {name: count for name, count in lines.items() if count > LONGEST_MODULE}
 
 
 def test_functions_are_short():

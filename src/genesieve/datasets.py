@@ -1,19 +1,25 @@
-"""The paper's synthetic data sets, and a small real one for trying things out."""
+"""The paper's synthetic data sets, counts with known programs, and a small real set for trying things out."""
 
 from __future__ import annotations
 
+import os
 import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from genesieve import _planted
+from genesieve._checks import check_choice, check_integer
 from genesieve._random import as_generator
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
-__all__ = ["OUTLIER_LABEL", "Synthetic", "demo", "synthetic", "synthetic_outliers"]
+__all__ = ["OUTLIER_LABEL", "Synthetic", "demo", "programs", "synthetic", "synthetic_outliers"]
 
 N_CELLS = 60
 N_GENES = 500
@@ -94,6 +100,65 @@ def synthetic_outliers(*, mean: float = 1.0, random_state: RandomState = None) -
     return _draw(CLASS_GENES[:OUTLIER_LABEL], mean, random_state)
 
 
+def programs(
+    level: str = "medium",
+    *,
+    n_cells: int | None = None,
+    n_genes: int | None = None,
+    n_types: int | None = None,
+    n_activities: int | None = None,
+    preset: str | None = None,
+    path: str | os.PathLike[str] | None = None,
+    random_state: RandomState = 0,
+) -> AnnData:
+    """Draw counts with known programs: one of every type, and activities that some cells of several types share.
+
+    Gamma-Poisson counts in the manner of Splatter and of the cNMF paper. A program raises some of the genes, each by a
+    factor of its own; of the cells of five types a fifth to a third has an activity, as 10 to 70 % of its counts; 6 %
+    of the cells are doublets.
+
+    Parameters
+    ----------
+    level
+        How many genes a program raises, and by how much: ``"easy"``, ``"medium"``, ``"hard"`` or ``"faint"``.
+    n_cells, n_genes
+        Size; ``None``: 3,000 and 8,000, or the preset's. With the same seed, fewer cells are the first of more.
+    n_types, n_activities
+        Programs of either kind; ``None``: 12 and 2, or the preset's.
+    preset
+        ``"cnmf"``: the settings of the cNMF paper (15,000 cells x 25,000 genes, 13 types and an activity of 1,000
+        genes in 30 % of the cells of four; levels up to ``"hard"``).
+    path
+        An h5ad file to write, a few cells at a time, so that any size can be drawn; ``None`` draws into memory.
+    random_state
+        A seed, a `numpy.random.Generator` or `numpy.random.RandomState` to draw from, or None for a fresh draw.
+
+    Returns
+    -------
+    AnnData
+        Counts (CSR float32), with ``path`` backed by the file. What is true of the cells is in ``obs["cell_type"]``,
+        ``obs["doublet"]`` and ``obsm["true_usages"]`` (shares of a cell's counts), of the genes in
+        ``varm["true_raised"]`` and ``varm["true_spectra"]`` (shares of a program's counts); ``uns["programs"]`` has the
+        ``names`` of the programs and their ``kind``, identity or activity.
+
+    Examples
+    --------
+    >>> adata = programs("easy", n_cells=100, n_genes=500)
+    >>> adata.shape, adata.obsm["true_usages"].shape
+    ((100, 500), (100, 14))
+    """
+    sizes = {"n_cells": n_cells, "n_genes": n_genes, "n_types": n_types, "n_activities": n_activities}
+    recipe = _read_recipe(level, preset, sizes)
+    seed = int(as_generator(random_state).integers(2**63))
+    genes = _planted.draw_genes(recipe, seed)
+    cells = _planted.draw_cells(recipe, genes, seed)
+    adata, counts = _truth(genes, cells), _planted.draw_counts(recipe, genes, cells, seed)
+    if path is not None:
+        return _write_counts(adata, counts, path)
+    adata.X = sparse.vstack(list(counts), format="csr")
+    return adata
+
+
 def demo() -> AnnData:
     """Load 700 blood cells with known types, bundled with scanpy: nothing is downloaded.
 
@@ -119,6 +184,50 @@ def demo() -> AnnData:
     adata.obs = adata.obs.rename(columns={"bulk_labels": "cell_type"})
     adata.uns["cell_type_colors"] = adata.uns.pop("bulk_labels_colors")  # scanpy looks colours up by column name
     return adata
+
+
+def _read_recipe(level: str, preset: str | None, sizes: dict[str, int | None]) -> _planted.Recipe:
+    check_choice("preset", preset, list(_planted.PRESETS))
+    recipe, levels = _planted.PRESETS[preset]
+    check_choice("level", level, list(levels))
+    given: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
+    for name, size in given.items():
+        check_integer(name, size, 0 if name == "n_activities" else 1)
+    return replace(recipe, **levels[level], **given)
+
+
+def _truth(genes: _planted.Genes, cells: _planted.Cells) -> AnnData:
+    """All but the counts."""
+    import anndata
+    import pandas as pd
+
+    n_types, n_activities = genes.active.shape
+    types = [f"type {number + 1}" for number in range(n_types)]
+    names = types + [f"activity {number + 1}" for number in range(n_activities)]
+    obs = {"cell_type": pd.Categorical.from_codes(cells.types, types), "doublet": cells.doublet}
+    return anndata.AnnData(
+        obs=pd.DataFrame(obs, index=[f"cell-{number}" for number in range(len(cells.types))]),
+        var=pd.DataFrame(index=[f"gene-{number}" for number in range(len(genes.scatter))]),
+        obsm={"true_usages": cells.usages},
+        varm={"true_raised": genes.raised, "true_spectra": genes.spectra},
+        uns={"programs": {"names": names, "kind": ["identity"] * n_types + ["activity"] * n_activities}},
+    )
+
+
+def _write_counts(adata: AnnData, counts: Iterator[Any], path: str | os.PathLike[str]) -> AnnData:
+    """The file, written chunk by chunk, and open to read."""
+    import anndata
+    import h5py
+
+    adata.write_h5ad(path)
+    with h5py.File(path, "r+") as file:
+        first = next(counts)
+        first.indptr = first.indptr.astype(np.int64)  # the file may hold more values than 32 bits count
+        anndata.io.write_elem(file, "X", first)
+        stored = anndata.io.sparse_dataset(file["X"])
+        for chunk in counts:
+            stored.append(chunk)
+    return anndata.read_h5ad(path, backed="r")
 
 
 def _draw(class_genes: tuple[tuple[int, int], ...], mean: float, random_state: RandomState) -> Synthetic:

@@ -87,6 +87,31 @@ def test_row_choice_is_optimal_against_exhaustive_search(seed, k):
     assert quadratic_value(gram, cross, W) == pytest.approx(best, rel=1e-9)
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5))
+def test_row_choice_beyond_a_baseline_is_optimal_against_exhaustive_search(seed, k):
+    """What is lowered is the squared residual, of genes outside the budget that of their baseline."""
+    rng = np.random.default_rng(seed)
+    H, X, outside = rng.random((8, 3)), rng.random((8, 6)), rng.random((8, 2))
+    left = np.array([np.linalg.lstsq(outside, x)[1][0] for x in X.T])  # by some other prediction
+    constraint = RowSparse(k, baseline_gains=(X**2).sum(axis=0) - left)
+    W = constraint.best(H.T @ H, X.T @ H, np.zeros((6, 3)))
+    inside = np.array([lawson_hanson(H, x)[1] ** 2 for x in X.T])
+    best = min(inside[list(chosen)].sum() + np.delete(left, chosen).sum() for chosen in combinations(range(6), k))
+    residual = ((X - H @ W.T) ** 2).sum() - constraint.gain_outside(W)
+    assert np.count_nonzero(W.any(axis=1)) == k
+    assert residual == pytest.approx(best, rel=1e-9)
+
+
+def test_a_gene_that_no_cell_shows_comes_after_those_that_lose_by_their_place():
+    H, X = np.eye(4)[:, :2], np.zeros((4, 3))
+    X[:, 1:] = 1.0  # as well predicted by a constant as can be
+    constraint = RowSparse(1, baseline_gains=np.array([0.0, 4.0, 4.0]))
+    W = constraint.best(H.T @ H, X.T @ H, np.zeros((3, 2)))
+    assert list(W.any(axis=1)) == [False, True, False]
+    assert constraint.is_spent(W)
+    assert not constraint.is_spent(np.zeros((3, 2)))
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(1, 20), st.booleans())
 def test_no_gene_that_could_gain_more_is_passed_over(seed, k, required):
     """Genes that point away from the programs gain less than their bound says."""

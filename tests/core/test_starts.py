@@ -23,7 +23,7 @@ def test_starts_are_non_negative_finite_of_the_right_shape_and_repeatable(make, 
     assert first.H.shape == (60, 4)
     assert first.W.shape == (40, 4)
     for factor, again in zip(first, second, strict=True):
-        assert factor.dtype == dtype
+        assert factor.dtype == blocks.dtype
         assert np.isfinite(factor).all()
         assert (factor >= 0).all()
         np.testing.assert_array_equal(factor, again)

@@ -49,7 +49,7 @@ def test_what_has_no_say_in_a_fit_is_neither_recorded_nor_compared():
     for name in ("n_jobs", "memory", "callback", "checkpoint"):
         assert name not in {*RECORDED, *DECIDING}
     assert {"labels", "gauge"} <= set(RECORDED) - set(DECIDING)
-    assert set(OF_METHOD) == {"sparsity", "orthogonality", "init", "solver", "gauge"}
+    assert set(OF_METHOD) == {"sparsity", "orthogonality", "init", "solver", "gauge", "baseline"}
 
 
 def test_limits_come_with_the_shape():

@@ -518,3 +518,30 @@ def test_thinning_keeps_every_group(sizes, most):
 def test_colors_are_distinct_up_to_24_programs():
     assert len(set(distinct_colors(24))) == 24
     assert len(distinct_colors(50)) == 50
+
+
+# ------------------------------------------------------------------------------------------------ markers
+
+
+def test_markers_are_shown_with_their_scores_and_in_their_cells(adata):
+    adata = adata.copy()
+    table = tl.markers(adata, 4, fdr=None)
+    panels = pl.top_genes(adata, n_genes=4)
+    for program, panel in enumerate(panels):
+        rows = table[table["program"] == str(program)]
+        assert [text.get_text() for text in panel.get_yticklabels()] == list(rows["gene"])
+        np.testing.assert_allclose([bar.get_width() for bar in panel.patches], rows["score"])
+    assert panels[-1].get_xlabel() == "gene score"
+    ax = pl.markers(adata)
+    assert ax.images[0].get_array().shape[0] == len(table)
+    assert "by program" in ax.get_ylabel()
+    with pytest.raises(ValueError, match="genes must be"):
+        pl.biclusters(adata, genes="others")
+
+
+def test_markers_must_be_found_before_they_are_drawn(adata):
+    adata = adata.copy()
+    adata.uns.pop("ssnmf_markers", None)
+    for draw in (pl.markers, lambda data: pl.top_genes(data, values="score")):
+        with pytest.raises(KeyError, match=r"no 'ssnmf_markers', run gs\.tl\.markers first"):
+            draw(adata)

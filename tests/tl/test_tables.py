@@ -35,7 +35,7 @@ def test_top_genes_are_the_largest_weights():
 
 
 def test_biclusters_find_the_planted_blocks():
-    adata = fitted(orthogonality="exact")
+    adata = fitted(orthogonality="exact", baseline="zero")  # here, abundance tells signal from background
     table = tl.biclusters(adata, threshold=0.5)
     sizes = adata.uns["ssnmf_bicluster_sizes"]
     assert np.abs(sizes["n_cells"] - 20).max() <= 1
@@ -52,12 +52,12 @@ def test_outliers_of_the_paper_are_found_and_none_elsewhere():
     scores, clean = [], []
     for seed in range(10):
         adata = make(draw=gs.datasets.synthetic_outliers, seed=seed)
-        tl.ssnmf(adata, 3, 90, orthogonality="exact")
+        tl.ssnmf(adata, 3, 90, orthogonality="exact", baseline="zero")
         flagged, true = tl.outliers(adata)["outlier"], adata.obs["class"] == str(gs.datasets.OUTLIER_LABEL)
         scores.append(((flagged & true).sum() / flagged.sum(), (flagged & true).sum() / true.sum()))
         assert list(adata.obs["ssnmf_outlier"]) == list(flagged)
         without = make(seed=seed)
-        tl.ssnmf(without, 3, 90, orthogonality="exact")
+        tl.ssnmf(without, 3, 90, orthogonality="exact", baseline="zero")
         clean.append(tl.outliers(without)["outlier"].mean())
     precision, recall = np.mean(scores, axis=0)
     assert precision >= 0.9  # measured 0.948
@@ -67,7 +67,7 @@ def test_outliers_of_the_paper_are_found_and_none_elsewhere():
 
 def test_enrichment_tests_every_program_against_every_set():
     adata = fitted()
-    table = tl.enrich(adata, SETS)
+    table = tl.enrich(adata, SETS, genes="biclusters")
     assert len(table) == 6
     genes = tl.biclusters(adata)
     lists = [genes.loc[genes["program"] == program, "gene"].tolist() for program in "012"]
@@ -82,8 +82,9 @@ def test_enrichment_tests_every_program_against_every_set():
 def test_the_background_is_what_the_model_was_given():
     adata = make()
     tl.ssnmf(adata, 3, 60, mask_var=np.arange(500) < 200)
-    assert set(tl.enrich(adata, SETS)["background"]) == {200}
-    assert set(tl.enrich(adata, SETS, background=adata.var_names)["background"]) == {500}
+    assert set(tl.enrich(adata, SETS, genes="biclusters")["background"]) == {200}
+    assert set(tl.enrich(adata, SETS, genes="biclusters", background=adata.var_names)["background"]) == {500}
+    assert set(tl.enrich(adata, SETS)["background"]) == {500}  # every gene of the object has a score
     assert set(tl.enrich(adata, SETS, genes="top_genes")["list_size"]) == {20}
 
 
@@ -91,6 +92,8 @@ USES = {
     "top_genes": tl.top_genes,
     "biclusters": tl.biclusters,
     "outliers": tl.outliers,
+    "gene_scores": tl.gene_scores,
+    "markers": tl.markers,
     "enrich": lambda adata, key: tl.enrich(adata, SETS, key=key),
     "panel": lambda adata, key: tl.panel(adata, 5, key=key),
 }
@@ -111,7 +114,7 @@ def test_names_unlike_those_of_the_gene_sets_are_shown():
 
 # The paper's model, by its solver and by ours.
 PAPER = {"solver": "mapalm", "gauge": None}
-PLAIN = {"orthogonality": 0.0, "gene_weights": None}
+PLAIN = {"orthogonality": 0.0, "gene_weights": None, "baseline": "zero"}
 
 
 @pytest.fixture(scope="module", params=[PAPER, PLAIN], ids=["paper", "exact blocks"])
@@ -142,7 +145,7 @@ def test_the_default_labels_pollen_better_than_the_papers_model(pollen_fit):
 
 
 def test_pathways_of_pollen_are_those_the_paper_reports(pollen_fit):
-    table = tl.enrich(pollen_fit, shared_file("data", "genesets", "c2.cp.kegg.v7.5.1.symbols.gmt"))
+    table = tl.enrich(pollen_fit, shared_file("data", "genesets", "c2.cp.kegg.v7.5.1.symbols.gmt"), genes="biclusters")
     found = table[table["p_adjusted"] < 0.05]
     by_group = dict(zip(*_group_of_program(pollen_fit), strict=True))
     terms = {by_group[program]: set(rows["term"].str[5:]) for program, rows in found.groupby("program")}

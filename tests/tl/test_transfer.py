@@ -19,7 +19,7 @@ pytestmark = [
 @pytest.mark.parametrize(("rule", "rank"), [("argmax", 3), ("kmeans", 3), ("leiden", 4)])
 def test_labels_come_with_a_confidence_and_project_alike(rule, rank):
     adata = make()
-    tl.ssnmf(adata, rank, 120, labels=rule)
+    tl.ssnmf(adata, rank, 120, labels=rule, baseline="zero")
     assert adata.obs["ssnmf_confidence"].between(0, 1).all()
     again = make()
     tl.project(again, adata)

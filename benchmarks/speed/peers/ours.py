@@ -27,6 +27,7 @@ def fit(X: Any, task: Task, *, run: str, seed: int = 0, start_seconds: float = 0
             n_jobs=task.threads,
             orthogonality=0.0,  # the objective that the peers lower, too
             gene_weights=None,
+            baseline="zero",
             random_state=seed,
             callback=lambda step: course.append((start_seconds + meter.elapsed(), step.objective)),
             **options,

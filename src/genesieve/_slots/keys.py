@@ -53,6 +53,16 @@ class Keys:
         return f"{self.key}_gene_weight"
 
     @property
+    def scores(self) -> str:
+        """``varm``: how much every gene belongs to every program (genes, rank)."""
+        return f"{self.key}_scores"
+
+    @property
+    def score_p_values(self) -> str:
+        """``varm``: p-values of the scores (genes, rank)."""
+        return f"{self.key}_score_p_values"
+
+    @property
     def fit(self) -> str:
         """``uns``: params, objective, history, method and the programs' Gram matrix."""
         return self.key
@@ -61,6 +71,11 @@ class Keys:
     def top_genes(self) -> str:
         """``uns``: table of the programs' leading genes."""
         return f"{self.key}_top_genes"
+
+    @property
+    def markers(self) -> str:
+        """``uns``: table of the genes with the highest scores."""
+        return f"{self.key}_markers"
 
     @property
     def biclusters(self) -> str:
@@ -107,6 +122,7 @@ class Keys:
         """``uns``: everything that follows from a fit and goes when it is replaced."""
         return (
             self.top_genes,
+            self.markers,
             self.biclusters,
             self.bicluster_sizes,
             self.enrichment,

@@ -17,7 +17,13 @@ from genesieve.interpret.genes import selected_genes
 if TYPE_CHECKING:
     from anndata import AnnData
 
-MAKERS = {"enrichment": "enrich", "outlier": "outliers", "outlier_score": "outliers", "outlier_rule": "outliers"}
+MAKERS = {
+    "enrichment": "enrich",
+    "outlier": "outliers",
+    "outlier_score": "outliers",
+    "outlier_rule": "outliers",
+    "scores": "gene_scores",
+}
 """Functions of `genesieve.tl` by what they make, where the names differ."""
 
 
@@ -141,6 +147,22 @@ class Fit(Projection):
         return self._var[slot].to_numpy() if slot in self._var else None
 
     @property
+    def scored(self) -> bool:
+        """Whether genes have scores."""
+        return Keys(self.key).scores in self.adata.varm
+
+    @property
+    def scores(self) -> np.ndarray:
+        """How much every gene belongs to every program (genes, rank)."""
+        return np.asarray(self._read("varm", self.adata.varm, "scores"))
+
+    @property
+    def score_p_values(self) -> np.ndarray | None:
+        """P-values of the scores (genes, rank), where the method has them."""
+        slot = Keys(self.key).score_p_values
+        return np.asarray(self.adata.varm[slot]) if slot in self.adata.varm else None
+
+    @property
     def params(self) -> dict[str, Any]:
         """Parameters of the estimator, and which values it saw."""
         return self.record.get("params", {})
@@ -201,6 +223,11 @@ def read_colors(adata: AnnData, column: str) -> list[str]:
 def read_preparation(adata: AnnData) -> dict[str, Any]:
     """What `genesieve.pp.prepare` did; nothing if it was not run."""
     return adata.uns.get(PREPARE, {})
+
+
+def read_log_base(adata: AnnData) -> float:
+    """The base of the logarithm that scanpy says it took; e where it says nothing."""
+    return float(adata.uns.get("log1p", {}).get("base") or np.e)
 
 
 def check_anndata(adata: object, name: str = "adata") -> None:

@@ -57,6 +57,16 @@ def write_gene_weights(adata: AnnData, key: str, gene_weights: np.ndarray) -> No
     adata.var[Keys(key).gene_weights] = gene_weights
 
 
+def write_scores(adata: AnnData, key: str, scores: np.ndarray, p_values: np.ndarray | None) -> None:
+    """Keep how much every gene belongs to every program; markers of other scores are removed."""
+    keys = Keys(key)
+    _forget_scores(adata, keys)
+    adata.uns.pop(keys.markers, None)
+    adata.varm[keys.scores] = scores
+    if p_values is not None:
+        adata.varm[keys.score_p_values] = p_values
+
+
 def write_projection(adata: AnnData, key: str, fit: Fit, H: np.ndarray, found: Labelling) -> None:
     """Fill the slots of new cells, scored with the programs of a fit."""
     _write_usages(adata, Keys(key), H, found)
@@ -119,6 +129,7 @@ def _pack_params(model: SSNMF) -> dict[str, Any]:
     if not isinstance(params["init"], str):
         params["init"] = "given"
     params["orthogonality"] = model.orthogonality_  # what "auto" stood for
+    params["baseline"] = model.baseline_  # where it applies
     weighted, named = model.gene_weights_ is not None, isinstance(model.gene_weights, str)
     params["gene_weights"] = "none" if not weighted else "variation" if named else "given"
     if not isinstance(params["random_state"], Integral):
@@ -139,7 +150,14 @@ def _forget(adata: AnnData, keys: Keys) -> None:
     """Remove what was derived from an older fit under the same key."""
     for name in keys.derived:
         adata.uns.pop(name, None)
+    _forget_scores(adata, keys)
     for frame, names in ((adata.obs, (keys.outlier, keys.outlier_score)), (adata.var, (keys.gene_weights,))):
         for name in names:
             if name in frame:
                 del frame[name]
+
+
+def _forget_scores(adata: AnnData, keys: Keys) -> None:
+    for name in (keys.scores, keys.score_p_values):
+        if name in adata.varm:
+            del adata.varm[name]

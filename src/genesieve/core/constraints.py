@@ -32,11 +32,30 @@ class Constraint(Protocol):
         """Whether W is in the set."""
 
     def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1) -> np.ndarray:
-        """A point with ``<W gram, W> / 2 - <cross, W>`` as low as can be had, never above a ``start`` in the set."""
+        """A point as low as can be had, never above a ``start`` in the set that spends the budget.
+
+        What is lowered is ``<W gram, W> / 2 - <cross, W>``, less half of ``gain_outside(W)``.
+        """
+
+    def gain_outside(self, W: np.ndarray) -> float:
+        """How much a baseline lowers the squared residual of the genes that W leaves to it."""
+
+    def is_spent(self, W: np.ndarray) -> bool:
+        """Whether W uses the whole budget, or more of it could only help."""
+
+
+class _NoBaseline:
+    """Genes that no program explains are predicted by zero."""
+
+    def gain_outside(self, W: np.ndarray) -> float:
+        return 0.0
+
+    def is_spent(self, W: np.ndarray) -> bool:
+        return True
 
 
 @dataclass(frozen=True)
-class NonNegative:
+class NonNegative(_NoBaseline):
     """No budget: every gene is kept."""
 
     def project(self, W: np.ndarray) -> np.ndarray:
@@ -51,10 +70,15 @@ class NonNegative:
 
 @dataclass(frozen=True)
 class RowSparse:
-    """At most ``n_genes`` rows that are not zero (l20); those of a mask ``required`` have their place for sure."""
+    """At most ``n_genes`` rows that are not zero (l20); those of a mask ``required`` have their place for sure.
+
+    ``baseline_gains`` (genes,) is what genes outside the budget gain by being predicted by a baseline, and so what a
+    gene has to exceed for its place to pay; None is zero. The budget is spent all the same: on the best of the others.
+    """
 
     n_genes: int
     required: np.ndarray | None = field(default=None, compare=False)
+    baseline_gains: np.ndarray | None = field(default=None, compare=False)
 
     def project(self, W: np.ndarray) -> np.ndarray:
         W = np.maximum(W, 0)  # Proposition 2: clip first, then keep rows
@@ -67,26 +91,35 @@ class RowSparse:
         """The exact minimiser: genes are independent given H, so keep the budget's worth with the largest gain.
 
         A gene gains at most what it would without the bound at zero. So those with the most to gain are solved first,
-        and of the others only who could gain more than the least of them.
+        and of the others only who could gain more than the least of them. A gene that no cell with usages shows has no
+        weights to give, and comes last.
         """
-        most = gain_bounds(gram, cross)
+        baseline = np.zeros(len(cross)) if self.baseline_gains is None else self.baseline_gains
+        most = np.where(cross.any(axis=1), gain_bounds(gram, cross) - baseline, -np.inf)
         first = self._keep(most)
-        W, gains = np.zeros_like(cross), np.zeros(len(cross))
+        W, gains = np.zeros_like(cross), np.full(len(cross), -np.inf)
 
         def solve(rows: np.ndarray) -> None:
             W[rows] = nnls(gram, cross[rows], start[rows], threads=threads)
-            gains[rows] = row_gains(gram, cross[rows], W[rows])
+            gain = row_gains(gram, cross[rows], W[rows]) - baseline[rows]
+            gains[rows] = np.where(W[rows].any(axis=1), gain, -np.inf)
 
         solve(first)
         solve(~first & (most >= gains[first].min(initial=np.inf)))
         return W * self._keep(gains)[:, None]
+
+    def gain_outside(self, W: np.ndarray) -> float:
+        return 0.0 if self.baseline_gains is None else float(self.baseline_gains[~W.any(axis=1)].sum())
+
+    def is_spent(self, W: np.ndarray) -> bool:
+        return self.gain_outside(W) == 0.0 or bool(np.count_nonzero(W.any(axis=1)) >= self.n_genes)
 
     def _keep(self, score: np.ndarray) -> np.ndarray:
         return largest(score, self.n_genes, self.required)
 
 
 @dataclass(frozen=True)
-class ColumnSparse:
+class ColumnSparse(_NoBaseline):
     """At most ``n_genes`` entries that are not zero in every column (lc0)."""
 
     n_genes: int
@@ -103,7 +136,7 @@ class ColumnSparse:
 
 
 @dataclass(frozen=True)
-class EntrySparse:
+class EntrySparse(_NoBaseline):
     """At most ``n_entries`` entries that are not zero in all (l0)."""
 
     n_entries: int

@@ -9,7 +9,7 @@ import numpy as np
 
 from genesieve.core import starts
 from genesieve.core.cells import sampling
-from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells, on_one_thread
+from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells, NoUsages, on_one_thread
 from genesieve.core.cells.low_rank import LowRank, low_rank_approximation
 from genesieve.core.cells.sources import side_by_side, single_threaded_blas
 from genesieve.core.cells.streamed import as_source
@@ -88,7 +88,7 @@ class Schedule:
         n_genes = max(sampling.SAMPLE_GENES, self.n_genes or 0, self.rank)
         few = sampling.sample(many, rng, n_genes=n_genes, required=self.required)
         cells = low_rank_approximation(few.cells, self.rank, rng)
-        few_problem = self._early(replace(problem, constraint=self._constraint(few.genes)), cells, FINE_TOLERANCE)
+        few_problem = self._early(problem, cells, FINE_TOLERANCE, genes=few.genes)
         fitted = self._solve(few_problem, self._start(few_problem, rng))
         directions = few.embed(cells.directions) if isinstance(cells, LowRank) else None
         return WarmStart(Factors(FROM_ZERO, few.embed(fitted.factors.W)), fitted.penalty, directions)
@@ -122,11 +122,12 @@ class Schedule:
         strength = FIRST_PENALTY if self.orthogonality == "exact" else float(self.orthogonality)
         tol = self._solver.few_cells_tol if cells.shape[0] <= sampling.SAMPLE_CELLS else self._solver.tol
         tol = tol if self.tol is None else self.tol
-        return Problem(cells, self._constraint(), self._solver.penalty(strength), self.max_iter, tol)
+        return Problem(cells, self._constraint(cells), self._solver.penalty(strength), self.max_iter, tol)
 
-    def _early(self, problem: Problem, cells: Cells, tol: float) -> Problem:
-        """The problem on some or simpler cells, before X itself is visited."""
-        return replace(problem, cells=cells, max_iter=min(self.max_iter, starts.EARLY_ITERATIONS), tol=tol)
+    def _early(self, problem: Problem, cells: Cells, tol: float, *, genes: np.ndarray | None = None) -> Problem:
+        """The problem on some or simpler cells, and on some of the genes, before X itself is visited."""
+        constraint, max_iter = self._constraint(cells, genes), min(self.max_iter, starts.EARLY_ITERATIONS)
+        return replace(problem, cells=cells, constraint=constraint, max_iter=max_iter, tol=tol)
 
     def _solve(self, problem: Problem, start: Factors, journal: Journal | None = None) -> Result:
         """Under the penalty of the problem; for an orthogonal H under growing ones, unless these are behind it."""
@@ -154,8 +155,8 @@ class Schedule:
         problem = replace(problem, max_iter=starts.EARLY_ITERATIONS, tol=FINE_TOLERANCE)
         return continuation(self._solver.run, problem, start, penalties, tol=0.0)
 
-    def _constraint(self, genes: np.ndarray | None = None) -> Constraint:
-        """The set for W, on all genes or on some of them."""
+    def _constraint(self, cells: Cells, genes: np.ndarray | None = None) -> Constraint:
+        """The set for W, on all genes or on some of them, with the baseline of the cells."""
         if self.n_genes is None or self.sparsity is None:
             return NonNegative()
         if self.sparsity == "columns":
@@ -163,7 +164,7 @@ class Schedule:
         if self.sparsity == "entries":
             return EntrySparse(self.n_genes * self.rank)
         required = self.required if self.required is None or genes is None else self.required[genes]
-        return RowSparse(self.n_genes, required)
+        return RowSparse(self.n_genes, required, cells.baseline_gains)
 
 
 def score_cells(
@@ -187,3 +188,9 @@ def score_cells(
         W, gene_weights = W * gene_weights[:, None], gene_weights[columns]
     blocks = Blocks(as_source(X, n_jobs=n_jobs), gene_weights=gene_weights, n_jobs=n_jobs)
     return (blocks.usages(W[columns], penalty.cell_step(gram_of(W))) * scale).astype(blocks.value_dtype, copy=False)
+
+
+def usages_of(blocks: Blocks, result: Result) -> np.ndarray:
+    """H of a result, solved from W where it stayed with the cells or was not saved."""
+    H, W = result.factors
+    return blocks.usages(W, result.penalty.cell_step(gram_of(W))) if isinstance(H, NoUsages) else H

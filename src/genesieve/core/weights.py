@@ -13,21 +13,23 @@ from genesieve.core.constraints import largest
 
 Vector = NDArray[np.float64]
 
-# Added to a gene's mean, as a share of the mean of all genes: keeps the noise of hardly seen genes small.
-MEAN_OFFSET = 0.1
+# Added to a gene's mean, as a share of the mean of all genes: keeps the noise of hardly seen genes small. Where gains
+# are counted from zero the weights have to take the mean out of them, and a small share does so best; where they are
+# counted from the mean they need not, and labels and planted programs are better with a larger one.
+MEAN_OFFSET = {"zero": 0.1, "mean": 0.5}
 # Weights are at least this share of the largest, so that they can be undone: a gene that never varies gets it.
 LEAST_WEIGHT = 1e-3
 
 
-def variation_weights(mean: Vector, variance: Vector) -> Vector:
-    """The coefficient of variation of every gene, scaled to a largest of one.
+def variation_weights(mean: Vector, variance: Vector, *, baseline: str = "zero") -> Vector:
+    """The coefficient of variation of every gene, scaled to a largest of one, for a fit with that baseline.
 
     A squared error sees the square of a gene's mean first, which every program shares; under these weights that share
     is about the gene's variance. So a budget of genes goes to those that vary, not to those that are abundant.
     """
     if not mean.any():
         return np.ones_like(mean)
-    weights = np.sqrt(variance) / (mean + MEAN_OFFSET * mean.mean())
+    weights = np.sqrt(variance) / (mean + MEAN_OFFSET[baseline] * mean.mean())
     return np.maximum(weights / weights.max(), LEAST_WEIGHT) if weights.any() else np.ones_like(mean)
 
 

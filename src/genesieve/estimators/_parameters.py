@@ -15,6 +15,7 @@ from typing import Any
 
 STARTS = ("nmf", "random", "nndsvd")
 WEIGHTINGS = ("variation", "auto")
+BASELINES = ("mean", "zero")
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 Shape = tuple[int, int]  # cells, genes
 
@@ -178,6 +179,11 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
         "gauge": Parameter(Words(("unit", None)), decides=False, of_method=True),
         "gene_weights": Parameter(
             Words(WEIGHTINGS, others=True), Option("gene_weights", "Weigh genes by how they vary, or alike.")
+        ),
+        "baseline": Parameter(
+            Words(BASELINES),
+            Option("baseline", "Predict genes outside the budget by their mean, or by zero."),
+            of_method=True,
         ),
         "required_genes": Parameter(Anything(), recorded=False),
         "line_search": Parameter(Anything()),

@@ -1,4 +1,4 @@
-"""Parameters of `SSNMF` that only the data make sense of: required genes, a start, and which fit a checkpoint is of.
+"""Parameters of `SSNMF` that only the data make sense of: "auto", required genes, a start, the fit of a checkpoint.
 
 ``model`` is the estimator throughout, which these functions only read.
 """
@@ -13,8 +13,46 @@ import numpy as np
 
 from genesieve._checks import check_array
 from genesieve.core.cells.blocks import Blocks
-from genesieve.core.solvers import Factors
+from genesieve.core.schedule import Schedule
+from genesieve.core.solvers import SOLVERS, Factors
+from genesieve.core.weights import variation_weights
 from genesieve.estimators._parameters import DECIDING, STARTS
+
+# What orthogonality="auto" takes with a budget of genes: enough that a program shared by all cells, which would be the
+# largest of most, is not worth having. Labels agree with known types as well from 0.03 to 0.2 (docs/quality.md).
+ORTHOGONALITY = 0.05
+
+
+def read_choices(model: Any, blocks: Blocks) -> tuple[str, float | str, np.ndarray | None]:
+    """The baseline where it applies, and the penalty and the gene weights that ``"auto"`` stands for."""
+    budget = not SOLVERS[model.solver].of_paper and model.n_genes is not None and model.sparsity is not None
+    baseline = model.baseline if budget and model.sparsity == "rows" else "zero"
+    orthogonality, weights = model.orthogonality, model.gene_weights
+    if isinstance(orthogonality, str) and orthogonality == "auto":
+        orthogonality = ORTHOGONALITY if budget and model.labels == "argmax" else 0.0
+    if isinstance(weights, str) and weights == "auto":
+        weights = "variation" if budget else None
+    if isinstance(weights, str):
+        weights = variation_weights(*blocks.moments(), baseline=baseline)
+    elif weights is not None:
+        weights = check_array("gene_weights", weights, (blocks.shape[1],), positive=True)
+    return baseline, orthogonality, weights
+
+
+def read_schedule(model: Any, blocks: Blocks) -> Schedule:
+    """The parameters in the core's terms."""
+    return Schedule(
+        rank=model.n_components,
+        n_genes=model.n_genes,
+        sparsity=model.sparsity,
+        orthogonality=model.orthogonality_,
+        solver=model.solver,
+        init=model.init if isinstance(model.init, str) else read_start(model, blocks, model.gene_weights_),
+        max_iter=model.max_iter,
+        tol=model.tol,
+        line_search=model.line_search,
+        required=read_required(model, blocks.shape[1]),
+    )
 
 
 def read_required(model: Any, n_genes: int) -> np.ndarray | None:

@@ -27,7 +27,7 @@ class Factorisation:
 
     def __call__(self, n_components: int, *, n_genes: int | None = None, **options: Any) -> SSNMF:
         """An unfitted estimator; ``options`` override the paper's choices."""
-        paper = {"solver": "mapalm", "gauge": None, "init": self.init}
+        paper = {"solver": "mapalm", "gauge": None, "init": self.init, "baseline": "zero"}
         model = {"sparsity": self.sparsity, "orthogonality": self.orthogonality, "n_genes": n_genes}
         return SSNMF(n_components, **{**paper, **model, **options})
 

@@ -13,25 +13,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from genesieve._checks import check_array
 from genesieve._random import as_generator
-from genesieve.core.cells.blocks import Blocks, NoUsages
+from genesieve.core.cells.blocks import Blocks
 from genesieve.core.cells.low_rank import leading_scores
 from genesieve.core.cells.streamed import as_source
-from genesieve.core.objective import gram_of
-from genesieve.core.schedule import Schedule, score_cells
+from genesieve.core.schedule import score_cells, usages_of
 from genesieve.core.solvers import SOLVERS, Callback, Journal, Result, best_of
-from genesieve.core.weights import variation_weights
 from genesieve.estimators._checkpoint import Checkpoint
 from genesieve.estimators._door import read_cells, read_new_cells
 from genesieve.estimators._parameters import check_parameters, read_memory
-from genesieve.estimators._reading import describe_fit, read_required, read_start
+from genesieve.estimators._reading import describe_fit, read_choices, read_schedule
 from genesieve.interpret.labels import label_cells, n_scores
 from genesieve.interpret.programs import largest_first
-
-# What orthogonality="auto" takes with a budget of genes: enough that a program shared by all cells, which would be the
-# largest of most, is not worth having. Labels agree with known types as well from 0.03 to 0.2 (docs/quality.md).
-ORTHOGONALITY = 0.05
 
 
 class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -81,6 +74,10 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         A positive weight for each gene in the fit; ``components_`` stays on the scale of the data. ``"variation"``:
         the gene's coefficient of variation, so that the budget goes to genes that vary, not to abundant ones.
         ``"auto"``: that where ``"bcd"`` keeps a budget of genes, else ``None``, all alike.
+    baseline
+        What a gene outside the budget is predicted by, and so what a gene in it has to beat: ``"mean"``, its mean at
+        the size of each cell, so that the budget goes to genes that programs explain; ``"zero"``, as in the paper.
+        It applies where ``"bcd"`` keeps a budget of genes (``sparsity="rows"``); elsewhere it is zero.
     required_genes
         Mask or indices of genes that are sure of a place in the budget (``sparsity="rows"``).
     line_search
@@ -119,12 +116,14 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     reconstruction_err_ : float
         Frobenius norm of ``X - H @ components_``.
     explained_ : float
-        The share of the sum of squares of X that the programs explain.
+        The share of the sum of squares of X that the programs explain; what the baseline predicts is no part of it.
     penalty_, gauge_scale_, gene_weights_
         What ``transform`` solves with: the penalty of the fit, the factor that takes each program from the public
         gauge to the solver's, and the weight of every gene or ``None``.
     orthogonality_ : float or "exact"
         The penalty that ``"auto"`` stood for.
+    baseline_ : str
+        The baseline, ``"zero"`` where it does not apply.
 
     References
     ----------
@@ -167,6 +166,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         resolution: float | None = None,
         gauge: str | None = "unit",
         gene_weights: np.ndarray | str | None = "auto",
+        baseline: str = "mean",
         required_genes: np.ndarray | None = None,
         line_search: bool = False,
         n_jobs: int | None = None,
@@ -189,6 +189,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.resolution = resolution
         self.gauge = gauge
         self.gene_weights = gene_weights
+        self.baseline = baseline
         self.required_genes = required_genes
         self.line_search = line_search
         self.n_jobs = n_jobs
@@ -269,18 +270,17 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if SOLVERS[self.solver].needs_usages and not source.holds_usages:
             raise ValueError(f"solver must be 'bcd' for a Dask array, got {self.solver!r}")
         blocks = Blocks(source, n_jobs=self.n_jobs)
-        self.orthogonality_, self.gene_weights_ = self._resolve(blocks)
-        if self.gene_weights_ is not None:
-            blocks = blocks.weighted(self.gene_weights_)
+        self.baseline_, self.orthogonality_, self.gene_weights_ = read_choices(self, blocks)
+        blocks = blocks.weighted(self.gene_weights_, baseline=self.baseline_)
         rng = as_generator(self.random_state)
         best = self._fit_starts(blocks, rng.spawn(self.n_restarts))
-        H = self._publish(best, _usages(blocks, best), blocks)
+        H = self._publish(best, usages_of(blocks, best), blocks)
         self._label(blocks, H, seed=int(rng.integers(2**31)))
         return H
 
     def _fit_starts(self, blocks: Blocks, starts: list[np.random.Generator]) -> Result:
         """The best of the fits from every start; a checkpoint says which are done, and where to go on."""
-        schedule = self._schedule(blocks)
+        schedule = read_schedule(self, blocks)
         file = None if self.checkpoint is None else Checkpoint(self.checkpoint, describe_fit(self, blocks))
         saved = None if file is None else file.read()
         best = None if saved is None else saved.best
@@ -297,35 +297,6 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 break
         assert best is not None, "there is at least one start"
         return best
-
-    def _resolve(self, blocks: Blocks) -> tuple[float | str, np.ndarray | None]:
-        """The penalty and the gene weights that ``"auto"`` stands for."""
-        budget = not SOLVERS[self.solver].of_paper and self.n_genes is not None and self.sparsity is not None
-        orthogonality, weights = self.orthogonality, self.gene_weights
-        if isinstance(orthogonality, str) and orthogonality == "auto":
-            orthogonality = ORTHOGONALITY if budget and self.labels == "argmax" else 0.0
-        if isinstance(weights, str) and weights == "auto":
-            weights = "variation" if budget else None
-        if isinstance(weights, str):
-            weights = variation_weights(*blocks.moments())
-        elif weights is not None:
-            weights = check_array("gene_weights", weights, (blocks.shape[1],), positive=True)
-        return orthogonality, weights
-
-    def _schedule(self, blocks: Blocks) -> Schedule:
-        """The parameters in the core's terms."""
-        return Schedule(
-            rank=self.n_components,
-            n_genes=self.n_genes,
-            sparsity=self.sparsity,
-            orthogonality=self.orthogonality_,
-            solver=self.solver,
-            init=self.init if isinstance(self.init, str) else read_start(self, blocks, self.gene_weights_),
-            max_iter=self.max_iter,
-            tol=self.tol,
-            line_search=self.line_search,
-            required=read_required(self, blocks.shape[1]),
-        )
 
     def _publish(self, result: Result, H: np.ndarray, blocks: Blocks) -> np.ndarray:
         """Set the fitted attributes from a solver's result, in the public gauge and order; the usages."""
@@ -372,9 +343,3 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if empty:
             rest = "programs are empty; the data may not hold so many, ask for fewer"
             warnings.warn(f"{empty} of {self.n_components_} {rest}", UserWarning, stacklevel=5)
-
-
-def _usages(blocks: Blocks, result: Result) -> np.ndarray:
-    """H of a result, solved from W where it stayed with the cells or was not saved."""
-    H, W = result.factors
-    return blocks.usages(W, result.penalty.cell_step(gram_of(W))) if isinstance(H, NoUsages) else H

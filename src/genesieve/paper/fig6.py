@@ -130,7 +130,7 @@ def _counts(adata: AnnData, key: str, rank: int) -> tuple[int, int]:
 
 def _enrich(labelled: Labelled, gene_sets: Path, fits: Mapping[str, Fitted]) -> tuple[str, pd.DataFrame, Figure]:
     """Adjusted p of the pathways that the text names, or of the first few."""
-    found = {key: tl.enrich(labelled.adata, gene_sets, key=key) for key in (PAPER, DEFAULT)}
+    found = {key: tl.enrich(labelled.adata, gene_sets, genes="biclusters", key=key) for key in (PAPER, DEFAULT)}
     printed = PATHWAYS.get(labelled.data.name) or _first_terms(found[PAPER], fits[PAPER].order)
     rows = []
     for (term, number), value in printed.items():

@@ -1,6 +1,6 @@
 """Plots of programs and what was found in them: an AnnData in, matplotlib axes out."""
 
-from genesieve.pl.blocks import biclusters
+from genesieve.pl.blocks import biclusters, markers
 from genesieve.pl.fit import convergence, outliers
 from genesieve.pl.heatmaps import loadings, usages
 from genesieve.pl.sets import overlap
@@ -11,6 +11,7 @@ __all__ = [
     "convergence",
     "enrichment",
     "loadings",
+    "markers",
     "outliers",
     "overlap",
     "top_genes",

@@ -1,9 +1,9 @@
-"""The heat map of biclusters."""
+"""Heat maps of the genes of every program in its cells: biclusters, and markers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 HEIGHT = 4.2  # inches: of the figure, without legends
 OUTLINE = (("white", 2.4), (FRAME, 1.0))  # colour and width in points: dark in a light casing shows on anything
+ORDER = {"biclusters": "z", "markers": "score"}  # the tables of genes, and what they are sorted by
+GROUP = {"biclusters": "bicluster", "markers": "program"}
 SHORT_NAME = 3  # characters: longer names of programs are written upwards
 
 
@@ -32,6 +34,7 @@ def biclusters(
     *,
     key: str = "ssnmf",
     programs: Sequence[int | str] | None = None,
+    genes: str = "biclusters",
     values: str = "expression",
     layer: str | None = None,
     scale: str | None = "gene",
@@ -54,6 +57,8 @@ def biclusters(
         Name of the programs' slots.
     programs
         Programs to show, by name or number; ``None`` shows all.
+    genes
+        ``"biclusters"``, or ``"markers"`` for those of `genesieve.tl.markers`, as `genesieve.pl.markers` has it.
     values
         ``"expression"`` shows the data, ``"fitted"`` what the programs make of them (weights times usages).
     layer
@@ -83,6 +88,7 @@ def biclusters(
     >>> genes = gs.tl.biclusters(adata)
     >>> ax = gs.pl.biclusters(adata, color="cell_type")
     """
+    check_choice("genes", genes, list(ORDER))
     check_choice("values", values, ["expression", "fitted"])
     check_choice("scale", scale, ["gene", None])
     check_integer("max_genes", max_genes, 1)
@@ -90,35 +96,61 @@ def biclusters(
     chosen = pick_programs(programs, fit.names)
     annotations = read_annotations(adata, color)
     cells = order_cells(fit, max_cells, chosen)
-    genes, owner = _read_genes(adata, key, chosen)
-    rows, step = thin(np.arange(len(genes)), owner, max_genes)
+    shown, owner = _read_genes(adata, key, genes, chosen)
+    rows, step = thin(np.arange(len(shown)), owner, max_genes)
     names = {program: shorten(fit.names[program]) for program in np.unique(cells.program).tolist()}
     upright = all(len(name) <= SHORT_NAME for name in names.values())
     extra = sum(annotation.height for annotation in annotations) + (0.0 if upright else text_width([*names.values()]))
     ax = axes_or_new(ax, PAGE, HEIGHT + extra)
     if not len(rows) or not len(cells.index):
-        return say_nothing_to_show(ax, "no bicluster has both genes and cells")
+        return say_nothing_to_show(ax, f"no {GROUP[genes]} has both genes and cells")
     if values == "fitted":
-        block = read_fit(adata, key).weights[genes[rows]] @ fit.usages[cells.index].T
+        block = read_fit(adata, key).weights[shown[rows]] @ fit.usages[cells.index].T
     else:
-        block = _expression(adata, key, genes[rows], cells.index, layer)
+        block = _expression(adata, key, shown[rows], cells.index, layer)
     _draw(ax, block, scale, values, cmap)
     top = annotate_cells(ax, fit, cells, annotations)
     strip(ax, "right", [fit.colors[program] for program in owner[rows]])
     _outline(ax, owner[rows], cells.program)
     centres = np.array([np.flatnonzero(cells.program == program).mean() for program in names])
     mark(ax, "top", centres, list(names.values()), pad=top + GAP, upright=upright)
-    depth = name_genes(ax, "left", list(adata.var_names[genes[rows]]), owner[rows], n_names)
-    label(ax.set_ylabel, describe(len(genes), "genes", step, "by bicluster"), labelpad=depth)
+    depth = name_genes(ax, "left", list(adata.var_names[shown[rows]]), owner[rows], n_names)
+    label(ax.set_ylabel, describe(len(shown), "genes", step, f"by {GROUP[genes]}"), labelpad=depth)
     return ax
 
 
-def _read_genes(adata: AnnData, key: str, chosen: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Positions of the biclusters' genes, program by program with the highest score first, and their programs."""
-    table = read_projection(adata, key).found("biclusters")
-    table = table[table["program"].isin(chosen)].sort_values(["program", "z"], ascending=[True, False], kind="stable")
-    genes = gene_positions(adata, [str(gene) for gene in table["gene"]], f"adata.uns[{Keys(key).biclusters!r}]")
-    return genes, table["program"].to_numpy()
+def markers(adata: AnnData, **options: Any) -> Axes:
+    """Heat map of the markers' expression in the cells of all programs, the genes and cells of a program outlined.
+
+    Parameters
+    ----------
+    adata
+        Data with markers, from `genesieve.tl.markers`.
+    **options
+        Options of `genesieve.pl.biclusters`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> gs.tl.ssnmf(adata, 4, 50)
+    >>> genes = gs.tl.markers(adata, 5)
+    >>> ax = gs.pl.markers(adata, color="cell_type")
+    """
+    return biclusters(adata, genes="markers", **options)
+
+
+def _read_genes(adata: AnnData, key: str, genes: str, chosen: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Positions of the programs' genes, program by program with the highest score first, and their programs."""
+    table = read_projection(adata, key).found(genes)
+    order = {"by": ["program", ORDER[genes]], "ascending": [True, False]}
+    table = table[table["program"].isin(chosen)].sort_values(**order, kind="stable")
+    slot = f"adata.uns[{getattr(Keys(key), genes)!r}]"
+    return gene_positions(adata, [str(gene) for gene in table["gene"]], slot), table["program"].to_numpy()
 
 
 def _expression(adata: AnnData, key: str, genes: np.ndarray, cells: np.ndarray, layer: str | None) -> np.ndarray:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 5  # panels beside each other on a page
 LONGEST_TITLE = 20  # characters that fit above a panel
 BAR = SMALL * LINE_HEIGHT * 1.1 / POINTS  # inches: a gene's bar
-WORDS = {"weight": "gene weight", "z": "z-score of the weight", "specificity": "specificity"}
+WORDS = {"score": "gene score", "weight": "gene weight", "z": "z-score of the weight", "specificity": "specificity"}
 SMALLEST_DOT, LARGEST_DOT = 6.0, 60.0  # points squared
 SMALLEST_P = 1e-300  # p values that underflow to zero are drawn as this
 CELL = 0.17  # inches: a row or column of the dot plot
@@ -58,7 +58,7 @@ def top_genes(
     key: str = "ssnmf",
     programs: Sequence[int | str] | None = None,
     n_genes: int = 10,
-    values: str = "weight",
+    values: str | None = None,
     axes: Any = None,
 ) -> np.ndarray:
     """Bars of the top genes, a panel for each program.
@@ -66,7 +66,8 @@ def top_genes(
     Parameters
     ----------
     adata
-        Data with top genes, from `genesieve.tl.top_genes`.
+        Data with markers, from `genesieve.tl.markers`, or for other values than scores with top genes, from
+        `genesieve.tl.top_genes`.
     key
         Name of the programs' slots.
     programs
@@ -74,7 +75,8 @@ def top_genes(
     n_genes
         Genes of each program.
     values
-        Length of the bars: ``"weight"``, ``"z"`` or ``"specificity"``.
+        Length of the bars: ``"score"``, for the genes with the highest scores, or for those with the largest weights
+        ``"weight"``, ``"z"`` or ``"specificity"``; ``None`` shows scores if there are markers, and weights if not.
     axes
         Axes to draw into, at least one a program; ``None`` makes a figure.
 
@@ -92,10 +94,12 @@ def top_genes(
     >>> len(gs.pl.top_genes(adata, n_genes=5))
     4
     """
-    check_choice("values", values, list(WORDS))
+    check_choice("values", values, [*WORDS, None])
     check_integer("n_genes", n_genes, 1)
     fit = read_programs(adata, key)
-    table = read_projection(adata, key).found("top_genes")
+    found = read_projection(adata, key)
+    values = values or ("score" if found.has("markers") else "weight")
+    table = found.found("markers" if values == "score" else "top_genes")
     chosen = pick_programs(programs, fit.names)
     columns = _balanced_columns(len(chosen))
     width = PAGE * max(columns, 2) / MOST_COLUMNS if columns < MOST_COLUMNS - 1 else PAGE

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import false_discovery_control
 
 from genesieve._slots.read import Fit, read_column, read_fit, read_projection
 from genesieve.interpret.genes import marker_scores, specificity, z_scores
@@ -13,11 +14,15 @@ from genesieve.interpret.genes import marker_scores, specificity, z_scores
 if TYPE_CHECKING:
     from anndata import AnnData
 
-    from genesieve.interpret.genesets import Enrichment
+    from genesieve.interpret.genesets import Enrichment, RankedEnrichment
 
 ALPHA = 0.05
 """Adjusted p-value up to which a gene set counts as enriched."""
 
+FDR = 0.05
+"""False discovery rate that markers are cut at."""
+
+N_MARKERS = 20
 TOP_NAMES = 10  # genes that the table of programs names of each
 
 
@@ -29,9 +34,7 @@ def significant(enrichment: pd.DataFrame, alpha: float = ALPHA) -> pd.DataFrame:
 def gene_table(fit: Fit, members: np.ndarray) -> pd.DataFrame:
     """One row for every member (genes, rank), by program and falling weight."""
     W = fit.weights
-    programs, genes = np.nonzero(members.T)
-    order = np.lexsort((-W[genes, programs], programs))
-    programs, genes = programs[order], genes[order]
+    programs, genes = _rows(members, W)
     return pd.DataFrame(
         {
             "program": programs.astype(str),
@@ -43,7 +46,43 @@ def gene_table(fit: Fit, members: np.ndarray) -> pd.DataFrame:
     )
 
 
-def leading(scores: np.ndarray, n: int) -> np.ndarray:
+def marker_table(fit: Fit, n: int | None, fdr: float | None) -> pd.DataFrame:
+    """One row a program and marker gene, by program and falling score."""
+    members, p_values, p_adjusted = markers_of(fit, n, fdr)
+    programs, genes = _rows(members, fit.scores)
+    return pd.DataFrame(
+        {
+            "program": programs.astype(str),
+            "gene": fit.genes[genes],
+            "score": fit.scores[genes, programs],
+            "p_value": p_values[genes, programs],
+            "p_adjusted": p_adjusted[genes, programs],
+            "weight": fit.weights[genes, programs].astype(np.float64),
+            "specificity": specificity(fit.weights)[genes, programs],
+            "selected": fit.selected[genes],
+        }
+    )
+
+
+def markers_of(fit: Fit, n: int | None, fdr: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mask (genes, rank) of the markers; p-values of all genes, and these adjusted, NaN where there are none."""
+    scores, p_values = fit.scores, fit.score_p_values
+    if p_values is None:
+        unknown = np.full(scores.shape, np.nan)
+        return leading(scores, n), unknown, unknown
+    p_adjusted = false_discovery_control(p_values, axis=0)
+    passed = p_adjusted <= (1.0 if fdr is None else fdr)
+    return leading(np.where(passed, scores, 0.0), n), p_values, p_adjusted
+
+
+def _rows(members: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Programs and genes of every member (genes, rank), by program and falling value."""
+    programs, genes = np.nonzero(members.T)
+    order = np.lexsort((-values[genes, programs], programs))
+    return programs[order], genes[order]
+
+
+def leading(scores: np.ndarray, n: int | None) -> np.ndarray:
     """Mask (genes, rank) of the ``n`` largest scores of every program, as far as they are above zero."""
     chosen = np.zeros(scores.shape, dtype=bool)
     np.put_along_axis(chosen, np.argsort(-scores, axis=0, kind="stable")[:n], True, axis=0)
@@ -51,8 +90,11 @@ def leading(scores: np.ndarray, n: int) -> np.ndarray:
 
 
 def marker_genes(fit: Fit, n: int = TOP_NAMES) -> list[list[str]]:
-    """The genes of every program that weigh much in it and little in others, first ones first."""
-    scores = marker_scores(fit.weights)
+    """The genes of every program with the highest scores, first ones first.
+
+    Where genes were not scored, those that weigh much in it and little in others.
+    """
+    scores = fit.scores if fit.scored else marker_scores(fit.weights)
     order = np.argsort(-scores, axis=0, kind="stable")[:n].T  # (rank, n)
     return [fit.genes[genes[scores[genes, program] > 0]].tolist() for program, genes in enumerate(order)]
 
@@ -63,6 +105,13 @@ def genes_table(adata: AnnData, *, key: str = "ssnmf") -> pd.DataFrame:
     table = gene_table(fit, np.tile(fit.selected[:, None], fit.rank))
     table.insert(3, "rank", np.tile(np.arange(1, fit.selected.sum() + 1), fit.rank))
     return table
+
+
+def scores_table(adata: AnnData, *, key: str = "ssnmf") -> pd.DataFrame:
+    """One row a gene of the object: its score in every program."""
+    fit = read_fit(adata, key)
+    scores = {f"score_{program}": column for program, column in enumerate(fit.scores.T)}
+    return pd.DataFrame({"gene": fit.genes, "selected": fit.selected, **scores})
 
 
 def programs_table(adata: AnnData, *, key: str = "ssnmf", known: str | None = None) -> pd.DataFrame:
@@ -124,8 +173,8 @@ def _known_types(adata: AnnData, known: str) -> pd.Series:
     return read_column(adata, known, "known must name a column")
 
 
-def enrichment_table(tests: Enrichment) -> pd.DataFrame:
-    """One row a program and gene set, smallest p-value first."""
+def enrichment_table(tests: Enrichment, ranked: RankedEnrichment | None = None) -> pd.DataFrame:
+    """One row a program and gene set, smallest p-value first, that of the ranked test where it is given."""
     n_lists, n_sets = tests.overlap.shape
     table = pd.DataFrame(
         {
@@ -136,8 +185,9 @@ def enrichment_table(tests: Enrichment) -> pd.DataFrame:
             "list_size": np.repeat(tests.list_sizes, n_sets),
             "background": tests.n_background,
             "fold": tests.fold.ravel(),
-            "p_value": tests.p_value.ravel(),
-            "p_adjusted": tests.p_adjusted.ravel(),
+            **({} if ranked is None else {"auc": ranked.auc.ravel()}),
+            "p_value": (ranked or tests).p_value.ravel(),
+            "p_adjusted": (ranked or tests).p_adjusted.ravel(),
             "genes": [";".join(shared) for of_list in tests.shared for shared in of_list],
         }
     )

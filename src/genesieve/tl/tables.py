@@ -1,28 +1,24 @@
-"""Reading a fit: leading genes, biclusters, outliers and enriched gene sets, as tables."""
+"""Reading a fit: leading genes, biclusters and outliers, as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from genesieve._anndata import check_unique_genes, own
-from genesieve._checks import check_choice, check_integer, check_number
+from genesieve._anndata import own
+from genesieve._checks import check_integer, check_number
 from genesieve._slots.read import read_fit, read_projection
 from genesieve._slots.write import write_found, write_outliers
 from genesieve.interpret.genes import Z_THRESHOLD, bicluster_genes
-from genesieve.interpret.genesets import MAX_SIZE, MIN_SIZE, GeneSets, over_representation, read_gene_sets
 from genesieve.interpret.outliers import OUTLIER_RATIO, OUTLIER_SEPARATION, find_outliers
-from genesieve.tl._tables import enrichment_table, gene_table, leading
+from genesieve.tl._tables import gene_table, leading
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
 N_TOP = 20
-LISTS = ("biclusters", "top_genes")  # of genes, that gene sets are tested on
 
 
 def top_genes(adata: AnnData, n: int = N_TOP, *, key: str = "ssnmf") -> pd.DataFrame:
@@ -161,66 +157,3 @@ def outliers(
     write_outliers(own(adata), key, found, rule)
     columns = {"usage": found.usage, "score": found.score, "outlier": found.flagged}
     return pd.DataFrame(columns, index=adata.obs_names)
-
-
-def enrich(
-    adata: AnnData,
-    gene_sets: GeneSets | str | PathLike[str],
-    *,
-    genes: str = "biclusters",
-    background: Sequence[str] | None = None,
-    min_size: int = MIN_SIZE,
-    max_size: int | None = MAX_SIZE,
-    key: str = "ssnmf",
-) -> pd.DataFrame:
-    """Gene sets that are over-represented among the genes of every program (hypergeometric test).
-
-    Parameters
-    ----------
-    adata
-        Data with a fit, from `genesieve.tl.ssnmf`.
-    gene_sets
-        A GMT file, or a mapping of names to genes.
-    genes
-        ``"biclusters"`` or ``"top_genes"``: the lists to test. They are taken from `genesieve.tl.biclusters` or
-        `genesieve.tl.top_genes`, which are run with their defaults if they were not.
-    background
-        Genes that a list could have had; ``None`` takes the genes given to the model.
-    min_size, max_size
-        Sets with fewer or more genes within the background are not tested; ``max_size=None`` has no upper bound.
-    key
-        Name of the fit.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a program and set, smallest p-value first: ``program``, ``term``, ``overlap``, ``set_size``,
-        ``list_size``, ``background`` (sizes within the background), ``fold`` (overlap relative to chance), ``p_value``,
-        ``p_adjusted`` (Benjamini-Hochberg over all sets tested with a program, whether they overlap or not) and
-        ``genes``, the shared ones with ";" between. Also written to ``uns["ssnmf_enrichment"]``.
-
-    Examples
-    --------
-    >>> import genesieve as gs
-    >>> adata = gs.datasets.demo()
-    >>> gs.tl.ssnmf(adata, 4, 50)
-    >>> sets = {"killing": ["GNLY", "NKG7", "GZMB", "PRF1", "CST7"], "platelets": ["PF4", "PPBP", "SDPR", "GNG11"]}
-    >>> table = gs.tl.enrich(adata, sets, min_size=3)
-    >>> list(table)[:3]
-    ['program', 'term', 'overlap']
-    """
-    check_choice("genes", genes, LISTS)
-    check_integer("min_size", min_size, 1)
-    if max_size is not None:
-        check_integer("max_size", max_size, min_size)
-    fit = read_fit(adata, key)
-    check_unique_genes(adata)
-    sets = read_gene_sets(gene_sets)
-    if not fit.has(genes):
-        biclusters(adata, key=key) if genes == "biclusters" else top_genes(adata, key=key)
-    members = fit.found(genes)
-    lists = [members.loc[members["program"] == program, "gene"].astype(str).tolist() for program in range(fit.rank)]
-    names = fit.genes[fit.given] if background is None else [str(gene) for gene in background]
-    table = enrichment_table(over_representation(lists, sets, list(names), min_size=min_size, max_size=max_size))
-    write_found(own(adata), key, enrichment=table)
-    return table

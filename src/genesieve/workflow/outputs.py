@@ -14,7 +14,7 @@ import pandas as pd
 
 from genesieve._anndata import without_stream
 from genesieve._slots.read import read_fit
-from genesieve.tl._tables import cells_table, clusters_table, genes_table, programs_table
+from genesieve.tl._tables import cells_table, clusters_table, genes_table, programs_table, scores_table
 from genesieve.workflow.model import save_model
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ def tables(adata: AnnData, *, known: str | None = None) -> dict[str, pd.DataFram
         "cells": cells_table(adata, key=KEY, known=known),
         "biclusters": fit.found("biclusters"),
     }
+    if fit.has("markers"):  # runs of older versions have none
+        found |= {"markers": fit.found("markers"), "gene_scores": scores_table(adata, key=KEY)}
     if fit.centers is not None:
         found["clusters"] = clusters_table(adata, key=KEY, known=known)
     if fit.has("enrichment"):
@@ -113,7 +115,10 @@ def run_figures(adata: AnnData, *, known: str | None = None) -> dict[str, Callab
         "outliers": lambda: pl.outliers(adata, key=KEY),
         "convergence": lambda: pl.convergence(adata, key=KEY),
     }
-    if read_fit(adata, KEY).has("enrichment"):
+    fit = read_fit(adata, KEY)
+    if fit.has("markers"):
+        figures["markers"] = lambda: pl.markers(adata, key=KEY, color=known)
+    if fit.has("enrichment"):
         figures["enrichment"] = lambda: pl.enrichment(adata, key=KEY)
     return figures
 

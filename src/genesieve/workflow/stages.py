@@ -144,6 +144,8 @@ def prepare(adata: AnnData, settings: Settings) -> None:
 
 def interpret(adata: AnnData, gene_sets: Place | None) -> None:
     """Tables of the fit, into its slots."""
+    tl.gene_scores(adata, key=KEY)
+    tl.markers(adata, key=KEY)
     tl.top_genes(adata, key=KEY)
     tl.biclusters(adata, key=KEY)
     tl.outliers(adata, key=KEY)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from genesieve.core.cells import blocks as blocks_module
 from genesieve.core.cells import sources
 from genesieve.core.cells.blocks import Blocks
 from genesieve.core.objective import Overlap, gram_of
@@ -52,9 +53,14 @@ def test_sums_do_not_depend_on_the_number_of_threads(monkeypatch, storage):
 
 
 @pytest.mark.parametrize("storage", ["dense", "csr_array"])
-def test_float32_stays_float32_and_sums_are_double(storage):
-    sweep = Blocks(STORAGES[storage](X).astype(np.float32)).sweep(W, H0.astype(np.float32), STEP)
-    assert sweep.H.dtype == np.float32
+@pytest.mark.parametrize(("double_cells", "dtype"), [(len(H0), np.float64), (len(H0) - 1, np.float32)])
+def test_few_cells_are_worked_on_in_double_precision_many_in_their_own_and_sums_are_double(
+    monkeypatch, storage, double_cells, dtype
+):
+    monkeypatch.setattr(blocks_module, "DOUBLE_CELLS", double_cells)
+    blocks = Blocks(STORAGES[storage](X).astype(np.float32))
+    sweep = blocks.sweep(W, H0.astype(np.float32), STEP)
+    assert (blocks.value_dtype, blocks.dtype, sweep.H.dtype) == (np.float32, dtype, dtype)
     assert sweep.cross.dtype == sweep.gram.dtype == np.float64
 
 

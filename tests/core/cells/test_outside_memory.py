@@ -153,6 +153,26 @@ def test_projection_panel_and_tables_are_those_of_memory(place, tmp_path):
     assert list(outside.uns["ssnmf_top_genes"]["gene"]) == list(inside.uns["ssnmf_top_genes"]["gene"])
 
 
+def test_gene_scores_and_markers_are_those_of_memory(place, tmp_path):
+    inside, outside = both(place, tmp_path, min_cells=0)
+    for adata in (inside, outside):
+        gs.tl.ssnmf(adata, RANK, BUDGET)
+        gs.tl.gene_scores(adata)
+    for slot in ("ssnmf_scores", "ssnmf_score_p_values"):
+        np.testing.assert_allclose(outside.varm[slot], inside.varm[slot], atol=1e-3)
+    firsts = [gs.tl.markers(adata, 3)["gene"].tolist() for adata in (inside, outside)]
+    assert firsts[0] == firsts[1]
+
+
+def test_genes_that_were_not_kept_have_scores_too(tmp_path):
+    adata = backed(counts(), tmp_path)
+    gs.pp.prepare(adata)
+    gs.tl.ssnmf(adata, RANK, BUDGET)
+    gs.tl.gene_scores(adata)
+    assert adata.varm["ssnmf_scores"].shape == (N_GENES, RANK)
+    assert adata.varm["ssnmf_scores"][~adata.var[KEPT]].any(axis=1).all()
+
+
 def test_the_biclusters_plot_shows_prepared_values(place, tmp_path):
     inside, outside = both(place, tmp_path)
     pictures = []

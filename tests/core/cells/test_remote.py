@@ -337,8 +337,8 @@ def assert_only_factors_move(client, kind, folder):
     few, _ = bytes_of_a_pass(client, stored(wide_cells(FEW_BLOCKS), kind, folder))
     many, sent = bytes_of_a_pass(client, stored(wide_cells(4 * FEW_BLOCKS), kind, folder))
     # W to the scheduler and to the workers, their sums to one of them, from there to the scheduler and to the client.
-    sums = 2 * WIDE_W.nbytes
-    assert few < 1.25 * (1 + n_workers) * (WIDE_W.nbytes + sums)
+    factor = WIDE_W.size * 8  # in double precision, as sums are
+    assert few < 1.25 * (1 + n_workers) * 2 * factor
     assert many < 1.25 * few
     assert {name.split("-")[0] for name in sent} <= {"_same", "_sum"}
     assert sum(name.startswith("_same") for name in sent) <= PASSES * (n_workers - 1)

@@ -176,10 +176,11 @@ def test_a_fit_from_a_file_is_the_fit_in_memory(tmp_path, monkeypatch, file, sto
     monkeypatch.setattr(sources, "PIECE_VALUES", 700)
     stored = FILES[file](STORAGES[storage], tmp_path)
     found, expected = fit(stored, n_jobs=2), fit(STORAGES[storage])
-    assert found.objective_ == expected.objective_
-    np.testing.assert_array_equal(found.components_, expected.components_)
+    # Sums over blocks of other sizes are added in another order: some rounding of double precision apart.
+    assert found.objective_ == pytest.approx(expected.objective_, rel=1e-10)
+    np.testing.assert_allclose(found.components_, expected.components_, atol=1e-6)
     np.testing.assert_array_equal(found.labels_, expected.labels_)
-    np.testing.assert_array_equal(found.transform(stored), expected.transform(STORAGES[storage]))
+    np.testing.assert_allclose(found.transform(stored), expected.transform(STORAGES[storage]), rtol=1e-5, atol=1e-6)
     assert found.n_features_in_ == 30
 
 

@@ -11,7 +11,7 @@ from genesieve.core.constraints import RowSparse
 from genesieve.core.objective import Orthogonal, RelativeOverlap, gram_of
 from genesieve.core.solvers import Factors, bcd, mapalm, palm
 from genesieve.paper import published
-from problems import CONSTRAINTS, assert_monotone, make, seeds, solve
+from problems import CONSTRAINTS, assert_monotone, best_rows, make, seeds, solve
 
 
 @given(seeds, st.sampled_from(CONSTRAINTS), st.sampled_from([0.0, 0.03, 0.5, 3.0, "hard"]))
@@ -36,6 +36,36 @@ def test_scaling_X_scales_the_result_of_bcd(constraint, seed, factor, omega):
     )
 
 
+@given(seeds, st.sampled_from([0.0, 0.03, 0.5, 3.0, "hard"]), st.sampled_from([1, 7, 18]))
+def test_bcd_never_raises_the_objective_beyond_the_mean_and_spends_the_budget(seed, omega, n_genes):
+    X, start = make(seed)
+    penalty = Orthogonal() if omega == "hard" else RelativeOverlap(omega)
+    result = solve(bcd, X, start, best_rows(X, "mean", n_genes), penalty)
+    assert_monotone(result, X)
+    assert np.count_nonzero(result.factors.W.any(axis=1)) == min(n_genes, np.count_nonzero(X.any(axis=0)))
+
+
+@given(seeds, st.sampled_from([1e-3, 7.0, 1e4]), st.sampled_from([0.0, 0.1]))
+def test_scaling_X_scales_the_objective_beyond_the_mean(seed, factor, omega):
+    X, start = make(seed)
+    plain = solve(bcd, X, start, best_rows(X, "mean"), RelativeOverlap(omega), max_iter=10)
+    start = Factors(factor * start.H, start.W)
+    scaled = solve(bcd, factor * X, start, best_rows(factor * X, "mean"), RelativeOverlap(omega), max_iter=10)
+    assert scaled.objective == pytest.approx(factor**2 * plain.objective, rel=1e-6)
+    np.testing.assert_array_equal(scaled.factors.W.any(axis=1), plain.factors.W.any(axis=1))
+
+
+@given(seeds)
+def test_the_objective_is_the_residual_with_genes_outside_the_budget_at_their_baseline(seed):
+    X, start = make(seed)
+    result = solve(bcd, X, start, best_rows(X, "mean"))
+    H, W = result.factors
+    prediction, size = H @ W.T, X.sum(axis=1)
+    for gene in np.flatnonzero(~W.any(axis=1)):
+        prediction[:, gene] = np.polyval(np.polyfit(size, X[:, gene], 1), size)
+    assert result.objective == pytest.approx(0.5 * ((X - prediction) ** 2).sum(), rel=1e-7)
+
+
 def test_bcd_ends_with_the_best_usages_for_its_genes():
     X, start = make(3)
     penalty = RelativeOverlap(0.05)
@@ -47,7 +77,7 @@ def test_bcd_ends_with_the_best_usages_for_its_genes():
 def test_a_dead_program_is_revived_without_raising_the_objective():
     X, start = make(1)
     start.W[:, 2] = 0
-    for constraint in CONSTRAINTS[:3]:
+    for constraint in [*CONSTRAINTS[:3], best_rows(X, "mean")]:
         result = solve(bcd, X, start, constraint)
         assert result.factors.W.any(axis=0).all(), constraint
         assert result.factors.H.any(axis=0).all(), constraint

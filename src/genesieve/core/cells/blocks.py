@@ -13,10 +13,10 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from genesieve.core.cells.sources import InMemory, Source, Sums, available_threads
+from genesieve.core.cells.sums import GeneSums, count_genes, gains_of_mean, gene_sums
 from genesieve.core.cells.transform import row_sums
 from genesieve.core.constraints import largest
 from genesieve.core.objective import CellStep, gram_of, half_squared_residual
@@ -57,6 +57,10 @@ class Cells(Protocol):
     def squared_norm(self) -> float:
         """``||X||^2`` in double precision."""
 
+    @property
+    def baseline_gains(self) -> np.ndarray:
+        """How much each gene's squared residual falls from ``||x||^2`` where no program explains it (genes,)."""
+
     def sweep(self, W: np.ndarray, H: Usages, step: CellStep) -> Sweep:
         """One pass: for each block ``H_b = step(H_b, X_b W)``, and the sums ``X^T H`` and ``H^T H``."""
 
@@ -70,7 +74,7 @@ class Cells(Protocol):
         """The expression (genes,) of the cell with the largest squared residual at W and the H solved for another W."""
 
     def part(self, cells: np.ndarray, n_genes: int, required: np.ndarray | None = None) -> tuple[Cells, np.ndarray]:
-        """The chosen cells on the ``n_genes`` genes with the largest sum of squares there, and which genes these are.
+        """The chosen cells on the ``n_genes`` genes with the most to explain there, and which genes these are.
 
         Genes of the mask ``required`` come first. The part is in memory; cells and genes keep their order.
         """
@@ -101,12 +105,17 @@ class Survey(NamedTuple):
 
 
 class Blocks:
-    """Cells x genes as blocks of cells. ``gene_weights`` multiplies the columns of X without touching X itself."""
+    """Cells x genes as blocks of cells. ``gene_weights`` multiplies the columns of X without touching X itself.
 
-    def __init__(self, X: Any, *, gene_weights: np.ndarray | None = None, n_jobs: int | None = None) -> None:
+    ``baseline`` predicts genes that no program explains: ``"zero"``, or ``"mean"``, at the size of each cell.
+    """
+
+    def __init__(
+        self, X: Any, *, gene_weights: np.ndarray | None = None, baseline: str = "zero", n_jobs: int | None = None
+    ) -> None:
         self._source: Source = X if isinstance(X, Source) else InMemory(X, n_jobs=n_jobs)
         self._weights = None if gene_weights is None else np.asarray(gene_weights, dtype=np.float64)
-        self._gene_sums: Sums | None = None  # of the values and of their squares, once someone has asked for moments
+        self._baseline = baseline
         self.n_jobs = n_jobs
         self.threads = available_threads(n_jobs)
         self.shape: tuple[int, int] = self._source.shape
@@ -124,24 +133,33 @@ class Blocks:
         return self.squared_norm if self._weights is None else self._norm(None)
 
     def _norm(self, weights: np.ndarray | None) -> float:
-        if self._gene_sums is None:
+        if "_sums" not in self.__dict__:  # no one has asked for moments or a baseline
             return float(self._source.total(partial(_squares, weights))[0])
-        squares = self._gene_sums[1]
+        squares = self._sums.squares
         return float(squares.sum() if weights is None else squares @ weights**2)
 
-    def weighted(self, gene_weights: np.ndarray) -> Blocks:
-        """The same cells under other gene weights; X is shared, and what is known of it."""
-        blocks = Blocks(self._source, gene_weights=gene_weights, n_jobs=self.n_jobs)
-        blocks._gene_sums = self._gene_sums
+    @cached_property
+    def _sums(self) -> GeneSums:
+        return GeneSums(*self._source.total(gene_sums))
+
+    @cached_property
+    def baseline_gains(self) -> np.ndarray:
+        """How much each gene's squared residual falls from ``||x||^2`` where no program explains it (genes,)."""
+        if self._baseline == "zero":
+            return np.zeros(self.shape[1])
+        return self._weigh_squares(gains_of_mean(self._sums, self.shape[0]))
+
+    def weighted(self, gene_weights: np.ndarray | None, *, baseline: str = "zero") -> Blocks:
+        """The same cells under other gene weights, with a baseline; X is shared, and what is known of it."""
+        blocks = Blocks(self._source, gene_weights=gene_weights, baseline=baseline, n_jobs=self.n_jobs)
+        if "_sums" in self.__dict__:
+            blocks.__dict__["_sums"] = self._sums
         return blocks
 
     def moments(self) -> Moments:
         """Mean and variance of every gene, gene weights aside."""
-        if self._gene_sums is None:
-            self._gene_sums = self._source.total(_gene_sums)
-        sums, squares = self._gene_sums
-        mean = sums / self.shape[0]
-        return Moments(mean, np.maximum(squares / self.shape[0] - mean**2, 0.0))
+        mean = self._sums.values / self.shape[0]
+        return Moments(mean, np.maximum(self._sums.squares / self.shape[0] - mean**2, 0.0))
 
     def survey(self) -> Survey:
         """In how many cells every gene is seen, and the total of every cell."""
@@ -183,12 +201,17 @@ class Blocks:
         if every_gene and len(cells) == self.shape[0] and isinstance(self._source, InMemory):
             return self, np.arange(self.shape[1])
         X = self._source.rows(cells)
+        part = self._like(X, slice(None))
         if every_gene:
-            return Blocks(X, gene_weights=self._weights, n_jobs=self.n_jobs), np.arange(self.shape[1])
-        squares = self._weigh(self._weigh(_gene_sums(X, None)[1][:, None]))[:, 0]
-        genes = np.flatnonzero(largest(squares, n_genes, required))
+            return part, np.arange(self.shape[1])
+        unexplained = self._weigh_squares(part._sums.squares) - part.baseline_gains
+        genes = np.flatnonzero(largest(unexplained, n_genes, required))
+        return self._like(X[:, genes], genes), genes
+
+    def _like(self, X: Any, genes: np.ndarray | slice) -> Blocks:
+        """Other cells on some of the genes, under their weights and with the same baseline."""
         weights = None if self._weights is None else self._weights[genes]
-        return Blocks(X[:, genes], gene_weights=weights, n_jobs=self.n_jobs), genes
+        return Blocks(X, gene_weights=weights, baseline=self._baseline, n_jobs=self.n_jobs)
 
     def worst_cell(self, W: np.ndarray, solved_W: np.ndarray, step: CellStep) -> np.ndarray:
         work = partial(
@@ -204,6 +227,9 @@ class Blocks:
 
     def _weigh(self, matrix: np.ndarray) -> np.ndarray:
         return matrix if self._weights is None else matrix * self._weights[:, None]
+
+    def _weigh_squares(self, squares: np.ndarray) -> np.ndarray:
+        return squares if self._weights is None else squares * self._weights**2
 
 
 # What is done to a block. These are functions of their own, free of the source, so that they can be sent to a cluster.
@@ -232,35 +258,16 @@ def _squares(weights: np.ndarray | None, X: Any, H: np.ndarray | None) -> Sums:
     return (float(np.vdot(values, values)),)
 
 
-def _gene_sums(X: Any, H: np.ndarray | None) -> Sums:
-    """Sums of the values and of their squares of every gene, in double precision."""
-    if not sparse.issparse(X):
-        return X.sum(axis=0, dtype=np.float64), np.einsum("ij,ij->j", X, X, dtype=np.float64)
-    return _count_genes(X.data, X.indices, X.shape[1])[1:]
-
-
-@njit(nogil=True, cache=True)
-def _count_genes(data, indices, n_genes):  # type: ignore[no-untyped-def]
-    """Of every gene of sparse values, how many are above zero, their sum, and the sum of their squares."""
-    seen, sums, squares = np.zeros(n_genes, np.int64), np.zeros(n_genes), np.zeros(n_genes)
-    for j in range(data.size):
-        value, gene = np.float64(data[j]), indices[j]
-        seen[gene] += value > 0
-        sums[gene] += value
-        squares[gene] += value * value
-    return seen, sums, squares
-
-
 def _look_through(X: Any, H: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Cells that show each gene, and the total of each cell."""
     if sparse.issparse(X):
-        seen = _count_genes(X.data, X.indices, X.shape[1])[0]
+        seen = count_genes(X.data, X.indices, X.shape[1])[0]
         return seen, row_sums(X.data, X.indptr)
     return np.count_nonzero(X > 0, axis=0), X.sum(axis=1, dtype=np.float64)
 
 
 def _products_with(X: Any, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return np.asarray(X.T @ H, dtype=np.float64), _gene_sums(X, None)[1]
+    return np.asarray(X.T @ H, dtype=np.float64), gene_sums(X).squares
 
 
 def _cell_residuals(

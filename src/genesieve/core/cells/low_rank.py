@@ -27,12 +27,21 @@ SVD_ROUNDS = 6
 class LowRank:
     """Cells whose X is ``scores`` (cells, width) times the orthonormal ``directions`` (genes, width), transposed.
 
-    ``squared_norm`` is of X itself, so that objectives on both can be compared.
+    ``squared_norm`` and ``baseline_gains`` are of X itself, so that objectives on both can be compared.
     """
 
-    def __init__(self, scores: np.ndarray, directions: np.ndarray, squared_norm: float, *, threads: int) -> None:
+    def __init__(
+        self,
+        scores: np.ndarray,
+        directions: np.ndarray,
+        *,
+        squared_norm: float,
+        baseline_gains: np.ndarray,
+        threads: int,
+    ) -> None:
         self._scores, self._blocks = scores, Blocks(scores, n_jobs=threads)
-        self.directions, self.squared_norm, self.threads = directions, squared_norm, threads
+        self.directions, self.threads = directions, threads
+        self.squared_norm, self.baseline_gains = squared_norm, baseline_gains
         self.shape, self.dtype = (len(scores), len(directions)), scores.dtype
 
     def sweep(self, W: np.ndarray, H: Usages, step: CellStep) -> Sweep:
@@ -55,7 +64,14 @@ class LowRank:
         scores = self._scores[cells]
         squares = np.einsum("ij,ij->i", self.directions @ gram_of(scores), self.directions)
         genes = np.flatnonzero(largest(squares, n_genes, required))
-        return LowRank(scores, self.directions[genes], float(squares[genes].sum()), threads=self.threads), genes
+        part = LowRank(
+            scores,
+            self.directions[genes],
+            squared_norm=float(squares[genes].sum()),
+            baseline_gains=self.baseline_gains[genes] * (len(cells) / self.shape[0]),  # about: X is not at hand
+            threads=self.threads,
+        )
+        return part, genes
 
 
 def low_rank_approximation(
@@ -76,7 +92,13 @@ def low_rank_approximation(
 
 def project(cells: Cells, directions: np.ndarray) -> LowRank:
     """X on the span of orthonormal directions (genes, width): half a pass."""
-    return LowRank(cells.usages(directions, products), directions, cells.squared_norm, threads=cells.threads)
+    return LowRank(
+        cells.usages(directions, products),
+        directions,
+        squared_norm=cells.squared_norm,
+        baseline_gains=cells.baseline_gains,
+        threads=cells.threads,
+    )
 
 
 def subspace(cells: Cells, directions: np.ndarray) -> np.ndarray:

@@ -10,7 +10,8 @@ from genesieve.core.cells.blocks import Cells
 
 # Cells that are fitted before all cells are visited: programs are well placed by then.
 SAMPLE_CELLS = 2000
-# Genes that they are fitted on: the largest sums of squares, which hold most of what a least-squares fit looks at.
+# Genes that they are fitted on: those with the largest sums of squares beyond the baseline, which hold most of what a
+# least-squares fit looks at.
 SAMPLE_GENES = 3000
 # Up to so many cells, programs settle on all of them and all genes. From there on, they do on a sample of so many cells
 # at most, and so many values, zeros included.
@@ -42,7 +43,7 @@ def sample(
     n_genes: int | None = None,
     required: np.ndarray | None = None,
 ) -> Sample:
-    """Cells at random, on the genes that hold most of their squared norm, and those of the mask ``required``."""
+    """Cells at random, on the genes with the most to explain in them, and those of the mask ``required``."""
     chosen = np.sort(rng.choice(cells.shape[0], min(n_cells or SAMPLE_CELLS, cells.shape[0]), replace=False))
     part, genes = cells.part(chosen, n_genes or SAMPLE_GENES, required)
     return Sample(part, genes, cells.shape[1])

@@ -75,8 +75,8 @@ def _begin(problem: Problem, start: Factors, journal: Journal) -> Position:
     if saved is not None:
         return Position.from_arrays(saved)
     state = _with_best_usages(problem, journal, start.W, start.H)
-    if not problem.constraint.contains(start.W):
-        state = replace(state, objective=np.inf)  # what breaks the budget does not count
+    if not (problem.constraint.contains(start.W) and problem.constraint.is_spent(start.W)):
+        state = replace(state, objective=np.inf)  # what breaks the budget, or leaves some of it, does not count
     return Position(state, None, start.W.shape[1], 0)
 
 
@@ -119,7 +119,8 @@ def _revive(problem: Problem, state: State, W: np.ndarray) -> np.ndarray:
     """Reseed one program that died with the worst-fitted cell.
 
     Its usages are zero, so this leaves the objective as it is. The new column is made small enough for the projection
-    to keep all other entries; where the budget has no room for it, the program stays empty.
+    to keep all other entries; where the budget has no room for it, the program stays empty. Genes that have a baseline
+    to lose stay outside.
     """
     dead = np.flatnonzero(~W.any(axis=0))
     if dead.size == 0 or not W.any():
@@ -129,4 +130,6 @@ def _revive(problem: Problem, state: State, W: np.ndarray) -> np.ndarray:
         return W
     revived = W.copy()
     revived[:, dead[0]] = seed * (W[W > 0].min() / (2.0 * seed.max() * np.sqrt(W.shape[1])))
-    return problem.constraint.project(revived)
+    revived = problem.constraint.project(revived)
+    outside = problem.constraint.gain_outside
+    return revived if outside(revived) == outside(W) else np.where(W.any(axis=1, keepdims=True), revived, 0)

@@ -95,8 +95,9 @@ class Problem:
     tol: float
 
     def objective(self, W: np.ndarray, sweep: Sweep) -> float:
-        """Eq. 10 (or its scale-free form) at W and the H of the sweep."""
-        residual = half_squared_residual(self.cells.squared_norm, W, sweep.cross, sweep.gram)
+        """Eq. 10 (or its scale-free form) at W and the H of the sweep, genes outside the budget by their baseline."""
+        squared_norm = self.cells.squared_norm - self.constraint.gain_outside(W)
+        residual = half_squared_residual(squared_norm, W, sweep.cross, sweep.gram)
         return residual + self.penalty.value(sweep.gram, gram_of(W))
 
     def least_decrease(self, state: State) -> float:

@@ -1,0 +1,74 @@
+"""The places of docs/genes.md."""
+
+from __future__ import annotations
+
+from benchmarks.genes import goals
+from benchmarks.genes.goals import mean
+from benchmarks.genes.planted import KINDS, LEVELS
+from benchmarks.genes.terms import SETS
+from benchmarks.harness.data import DATA
+from benchmarks.harness.peers import Missing
+from benchmarks.harness.report import NONE, goal_table, number, table
+from benchmarks.harness.results import Results
+
+SCORES = {
+    "regression": "gene scores (`gs.tl.gene_scores`)",
+    "true_usages": "the same from the true usages",
+    "cnmf": 'as cNMF defines them (`method="cnmf"`)',
+    "weight": "gene weights",
+}
+CUT = {
+    "false_0.05": "false, of a promised 5 %",
+    "sensitivity_0.05": "found at 5 %",
+    "false_0.1": "false, of a promised 10 %",
+    "sensitivity_0.1": "found at 10 %",
+}
+
+
+def fill(results: Results) -> dict[str, str]:
+    """The text of every place."""
+    return {
+        "goals": goal_table([goal.row(results) for goal in goals.GOALS]),
+        "precision": by_level(results, "precision"),
+        "often": by_level(results, "precision_often"),
+        "best": by_level(results, "best_right"),
+        "cut": cut_table(results),
+        "terms": "\n".join(terms_table(results, name) for name in SETS),
+    }
+
+
+def both(results: Results, level: str, score: str, field: str) -> str:
+    """The means of both kinds of programs."""
+    try:
+        return " / ".join(number(mean(results, level, score, kind, field), 3) for kind in KINDS)
+    except Missing:
+        return NONE
+
+
+def by_level(results: Results, field: str) -> str:
+    """A table of scores x levels."""
+    body = [[title, *(both(results, level, name, field) for level in LEVELS)] for name, title in SCORES.items()]
+    return table(["genes ranked by", *LEVELS], body)
+
+
+def cut_table(results: Results) -> str:
+    """What passes the cut, by level."""
+    body = [[level, *(both(results, level, "regression", field) for field in CUT)] for level in LEVELS]
+    return table(["level", *CUT.values()], body)
+
+
+def terms_table(results: Results, data: str) -> str:
+    """The leading sets of every program of a data set."""
+    found = results.measured(kind="real", what=data)
+    if not found:
+        return ""
+    body = [
+        [
+            f"{program['type']} ({program['cells']})",
+            " ".join(program["markers"]),
+            *("; ".join(program[name]) or NONE for name in ("before", "after")),
+        ]
+        for program in found[0]["programs"]
+    ]
+    head = ["program: most frequent type (cells)", "markers", "leading sets before (biclusters)", "now (markers)"]
+    return f"### {DATA[data].title}\n\n{table(head, body)}"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from genesieve._checks import first_few, listing
@@ -24,6 +27,21 @@ def test_what_fails_leaves_what_was_there(tmp_path):
     with pytest.raises(TypeError), write_whole(path) as file:
         file.writelines([b"half", None])
     assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks and signals of POSIX")
+def test_what_a_killed_process_left_is_swept_by_the_next(tmp_path):
+    path = tmp_path / "fit.npz"
+    code = (
+        "import os, signal, sys\nfrom pathlib import Path\nfrom genesieve._files import write_whole\n"
+        "with write_whole(Path(sys.argv[1])) as file: os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == -9
+    assert len(list(tmp_path.iterdir())) == 1
+    with write_whole(path) as first, write_whole(path) as beside:  # neither takes what the other is writing
+        first.write(b"first")
+        beside.write(b"beside")
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -22,15 +22,16 @@ __all__ = ["claimed_beside", "hidden_beside", "strays", "sweep", "write_whole"]
 @contextmanager
 def write_whole(path: Path) -> Iterator[BinaryIO]:
     """A file to write to that takes the place of ``path`` once it is whole; if anything fails, what was there stays."""
-    part = hidden_beside(path, "part")
-    try:
-        with part.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)  # in one step: whoever looks finds the old file or the new one
-    finally:
-        part.unlink(missing_ok=True)
+    sweep(path, "part")
+    with claimed_beside(path, "part", make=Path.touch) as part:
+        try:
+            with part.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, path)  # in one step: whoever looks finds the old file or the new one
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def hidden_beside(path: Path, ending: str) -> Path:
@@ -42,18 +43,19 @@ def hidden_beside(path: Path, ending: str) -> Path:
 
 
 @contextmanager
-def claimed_beside(path: Path, ending: str) -> Iterator[Path]:
-    """A new hidden folder in the same folder, locked until the end, however this process ends: see `sweep`."""
+def claimed_beside(path: Path, ending: str, *, make: Callable[[Path], None] = Path.mkdir) -> Iterator[Path]:
+    """A new hidden folder, or file, in the same folder; locked until the end, however this process ends."""
     lock = None
     while True:
-        folder = hidden_beside(path, ending)
-        folder.mkdir()
-        with suppress(BlockingIOError):  # someone who sweeps found it before it was locked
-            lock = _lock(folder)
-            if folder.exists():
+        made = hidden_beside(path, ending)
+        make(made)
+        with suppress(BlockingIOError, FileNotFoundError):  # someone who sweeps found it before it was locked
+            lock = _lock(made)
+            if made.exists():
                 break
+            _unlock(lock)
     try:
-        yield folder
+        yield made
     finally:
         _unlock(lock)
 
@@ -65,25 +67,26 @@ def strays(path: Path, ending: str) -> list[Path]:
 
 
 def sweep(path: Path, ending: str) -> bool:
-    """Remove folders of `claimed_beside` whose process is gone; whether all are: a lock ends with its process."""
+    """Remove what `claimed_beside` made for processes that are gone, and their locks with them; whether all are."""
     all_gone = True
-    for folder in strays(path, ending):
+    for stray in strays(path, ending):
         lock = None
         with suppress(OSError):
-            lock = _lock(folder)
+            lock = _lock(stray)
         if lock is None:  # at work, or on a disk without locks
             all_gone = False
         else:
-            shutil.rmtree(folder, ignore_errors=True)
+            with suppress(OSError):  # it may be someone else's
+                shutil.rmtree(stray) if stray.is_dir() else stray.unlink()
             _unlock(lock)
     return all_gone
 
 
-def _lock(folder: Path) -> int | None:
+def _lock(path: Path) -> int | None:
     """A lock that no one else has, or None where there are no locks."""
     if fcntl is None:
         return None
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

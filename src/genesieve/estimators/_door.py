@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from genesieve._checks import check_non_negative, check_two_dimensional, first_few, one_line_errors
 from genesieve.core.cells.intact import check_intact
+from genesieve.core.cells.sources import FARTHEST
 from genesieve.core.cells.streamed import streamed
 
 TAKEN: dict[str, Any] = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
@@ -28,7 +30,7 @@ def read_cells(model: Any, X: Any, *, reset: bool) -> Any:
     check_intact(X)
     with one_line_errors("X"):
         X = validate_data(model, X, reset=reset, **TAKEN)
-    return check_non_negative(X, type(model).__name__)
+    return _of_fair_size(check_non_negative(X, type(model).__name__))
 
 
 def read_new_cells(model: Any, X: Any, *, selected_only: bool) -> tuple[Any, np.ndarray]:
@@ -44,7 +46,21 @@ def read_new_cells(model: Any, X: Any, *, selected_only: bool) -> tuple[Any, np.
     check_intact(X)
     with one_line_errors("X"):
         X = check_array(X, **TAKEN)
-    return check_non_negative(X, type(model).__name__), selected
+    return _of_fair_size(check_non_negative(X, type(model).__name__)), selected
+
+
+def _of_fair_size(X: Any) -> Any:
+    """X, in double precision where single could not hold the squares of its values; raise where neither could."""
+    largest = float((X.data if issparse(X) else X).max(initial=0.0))
+    if largest == 0 or 1 / FARTHEST[X.dtype] <= largest <= FARTHEST[X.dtype]:
+        return X
+    if X.dtype == np.float32:
+        return X.astype(np.float64)
+    farthest = FARTHEST[X.dtype]
+    raise ValueError(
+        f"X must have a largest value from {1 / farthest:g} to {farthest:g}, got {largest:g}: divide X by it, as its"
+        " squares are no numbers"
+    )
 
 
 def _check_outside(model: Any, shape: tuple[int, int], *, reset: bool) -> None:

@@ -1,0 +1,72 @@
+"""Values of any size: the fit that their shape has, or one clear line."""
+
+from __future__ import annotations
+
+import warnings
+
+import dask.array as da
+import numpy as np
+import pytest
+from scipy import sparse
+
+import genesieve as gs
+from genesieve.core.cells import blocks
+
+RNG = np.random.default_rng(0)
+X = RNG.gamma(1.0, 1.0, (60, 3)) @ RNG.gamma(0.5, 1.0, (3, 20)) * RNG.binomial(1, 0.7, (60, 20))
+
+
+def fit(X, **options) -> gs.SSNMF:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        model = gs.SSNMF(3, n_genes=8, random_state=0, **options)
+        model.usages = model.fit_transform(X)
+    return model
+
+
+@pytest.fixture
+def single(monkeypatch):
+    """Work in the precision of X, as on many cells."""
+    monkeypatch.setattr(blocks, "DOUBLE_CELLS", 10)
+
+
+@pytest.mark.usefixtures("single")
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("power", [-37, -30, -16, -14, 14, 16, 25, 37])
+@pytest.mark.parametrize("orthogonality", ["auto", "exact"])
+def test_a_fit_in_single_precision_does_not_depend_on_the_size_of_values(power, orthogonality, storage):
+    usual = fit(X.astype(np.float32), orthogonality=orthogonality)
+    model = fit(storage((X * 10.0**power).astype(np.float32)), orthogonality=orthogonality)
+    assert model.explained_ == pytest.approx(usual.explained_, abs=1e-4)
+    np.testing.assert_array_equal(model.get_support(), usual.get_support())
+    largest = usual.usages.max()
+    np.testing.assert_allclose(model.usages.astype(float) / 10.0**power, usual.usages, atol=1e-2 * largest)
+    again = model.transform(storage((X * 10.0**power).astype(np.float32)))
+    np.testing.assert_allclose(again / 10.0**power, model.usages / 10.0**power, atol=1e-3 * largest)
+
+
+@pytest.mark.parametrize("power", [-138, -100, 100, 138])
+def test_a_fit_in_double_precision_does_not_depend_on_the_size_of_values(power):
+    usual, model = fit(X), fit(X * 10.0**power)
+    assert model.explained_ == pytest.approx(usual.explained_, abs=1e-6)
+    np.testing.assert_allclose(model.usages / 10.0**power, usual.usages, atol=1e-4 * usual.usages.max())
+
+
+@pytest.mark.parametrize("power", [-300, -200, 200, 300])
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array, sparse.csc_matrix])
+def test_values_whose_squares_are_no_numbers_are_told(power, storage):
+    with pytest.raises(ValueError, match=r"X must have a largest value from 1e-140 to 1e\+140, got") as caught:
+        fit(storage(X * 10.0**power))
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(("power", "dtype"), [(20, np.float32), (200, np.float64)])
+def test_values_outside_memory_are_told_as_well(power, dtype):
+    with pytest.raises(ValueError, match="X must have values up to"):
+        fit(da.from_array((X * 10.0**power).astype(dtype), chunks=(30, -1)))
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+def test_all_zero_is_no_extreme(storage):
+    with pytest.warns(UserWarning, match="programs are empty"):
+        assert not fit(storage(np.zeros((9, 12), dtype=np.float32))).usages.any()

@@ -45,17 +45,17 @@ def test_a_fit_in_single_precision_does_not_depend_on_the_size_of_values(power, 
     np.testing.assert_allclose(again / 10.0**power, model.usages / 10.0**power, atol=1e-3 * largest)
 
 
-@pytest.mark.parametrize("power", [-138, -100, 100, 138])
+@pytest.mark.parametrize("power", [-58, -40, 40, 58])
 def test_a_fit_in_double_precision_does_not_depend_on_the_size_of_values(power):
     usual, model = fit(X), fit(X * 10.0**power)
     assert model.explained_ == pytest.approx(usual.explained_, abs=1e-6)
     np.testing.assert_allclose(model.usages / 10.0**power, usual.usages, atol=1e-4 * usual.usages.max())
 
 
-@pytest.mark.parametrize("power", [-300, -200, 200, 300])
+@pytest.mark.parametrize("power", [-300, -80, 80, 300])
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array, sparse.csc_matrix])
 def test_values_whose_squares_are_no_numbers_are_told(power, storage):
-    with pytest.raises(ValueError, match=r"X must have a largest value from 1e-140 to 1e\+140, got") as caught:
+    with pytest.raises(ValueError, match=r"X must have a largest value from 1e-60 to 1e\+60, got") as caught:
         fit(storage(X * 10.0**power))
     assert len(str(caught.value).splitlines()) == 1
 

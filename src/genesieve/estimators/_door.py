@@ -58,8 +58,8 @@ def _of_fair_size(X: Any) -> Any:
         return X.astype(np.float64)
     farthest = FARTHEST[X.dtype]
     raise ValueError(
-        f"X must have a largest value from {1 / farthest:g} to {farthest:g}, got {largest:g}: divide X by it, as its"
-        " squares are no numbers"
+        f"X must have a largest value from {1 / farthest:g} to {farthest:g}, got {largest:g}: divide X by it, as sums"
+        " of its squares get out of range"
     )
 
 

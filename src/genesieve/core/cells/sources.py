@@ -39,8 +39,8 @@ PIECES_HELD = 3
 # Stored values between two wanted cells that are read and dropped: that takes no longer than to start reading anew.
 GAP_VALUES = 1 << 17
 
-# The largest value may be this far from 1, either way: beyond it, sums of squares leave what the type can hold.
-FARTHEST = {np.dtype(np.float32): 1e15, np.dtype(np.float64): 1e140}
+# The largest value may be this far from 1, either way: beyond it, squares of sums of squares leave what the type holds.
+FARTHEST = {np.dtype(np.float32): 1e15, np.dtype(np.float64): 1e60}
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -190,7 +190,7 @@ def as_values(X: Any, transform: Transform, dtype: np.dtype[Any]) -> Any:
     if not (smallest >= 0 and np.isfinite(largest)):
         problem = "missing values" if np.isnan(smallest) else f"values from {smallest:g} to {largest:g}"
         raise ValueError(f"X must be finite and not negative, got {problem}")
-    if largest > FARTHEST[dtype]:
+    if float(largest) > FARTHEST[dtype]:
         raise ValueError(f"X must have values up to {FARTHEST[dtype]:g} in {dtype}, got {largest:g}: divide X by it")
     X = X if X.dtype == dtype else X.astype(dtype)
     return transform(canonical(X) if sparse.issparse(X) else X)

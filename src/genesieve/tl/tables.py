@@ -145,7 +145,7 @@ def outliers(
     >>> import anndata as ad
     >>> import genesieve as gs
     >>> adata = ad.AnnData(gs.datasets.synthetic_outliers(random_state=2).X)
-    >>> gs.tl.ssnmf(adata, 3, 90, orthogonality="exact")
+    >>> gs.tl.ssnmf(adata, 3, 90, orthogonality="exact", baseline="zero")
     >>> int(gs.tl.outliers(adata)["outlier"].sum())
     20
     """

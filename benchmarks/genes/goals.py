@@ -12,12 +12,13 @@ from benchmarks.harness.goals import Found, Goal, by_margin
 from benchmarks.harness.peers import Missing
 from benchmarks.harness.results import Results
 
+SETTINGS = ("planted", "cnmf")
 TOLERANCE = 1.5  # the promised rate holds within this factor
 
 
-def mean(results: Results, level: str, score: str, kind: str, field: str) -> float:
-    """Over the seeds of a level."""
-    found = [record["scores"][score][kind] for record in results.measured(kind="planted", what=level)]
+def mean(results: Results, level: str, score: str, kind: str, field: str, setting: str = "planted") -> float:
+    """Over the seeds of a level, in our setting or in that of cNMF's paper."""
+    found = [record["scores"][score][kind] for record in results.measured(kind=setting, what=level)]
     if not found:
         raise Missing("not measured")
     return float(np.mean([one[field] for one in found]))
@@ -30,9 +31,13 @@ def precision(results: Results, *, level: str, bounds: tuple[float, float]) -> F
 
 
 def honest(results: Results, *, rate: float) -> Found:
-    """No level has more false discoveries than promised, of either kind."""
-    worst = max(mean(results, level, "regression", kind, f"false_{rate:g}") for level in LEVELS[:3] for kind in KINDS)
-    return f"at most {worst:.3f}", by_margin(TOLERANCE * rate - worst)
+    """No level has more false discoveries than promised, of either kind and in either setting."""
+    field = f"false_{rate:g}"
+    worst = [
+        max(mean(results, level, "regression", kind, field, setting) for level in LEVELS[:3] for setting in SETTINGS)
+        for kind in KINDS
+    ]
+    return f"at most {worst[0]:.3f} / {worst[1]:.3f}", by_margin(TOLERANCE * rate - max(worst))
 
 
 def sensitive(results: Results, *, bound: float) -> Found:

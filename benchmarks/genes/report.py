@@ -37,10 +37,10 @@ def fill(results: Results) -> dict[str, str]:
     }
 
 
-def both(results: Results, level: str, score: str, field: str) -> str:
+def both(results: Results, level: str, score: str, field: str, setting: str = "planted") -> str:
     """The means of both kinds of programs."""
     try:
-        return " / ".join(number(mean(results, level, score, kind, field), 3) for kind in KINDS)
+        return " / ".join(number(mean(results, level, score, kind, field, setting), 3) for kind in KINDS)
     except Missing:
         return NONE
 
@@ -53,7 +53,12 @@ def by_level(results: Results, field: str) -> str:
 
 def cut_table(results: Results) -> str:
     """What passes the cut, by level."""
-    body = [[level, *(both(results, level, "regression", field) for field in CUT)] for level in LEVELS]
+    rows = [("planted", level, level) for level in LEVELS]
+    rows += [("cnmf", level, f"cNMF's setting, {level}") for level in LEVELS[:3]]
+    body = [
+        [title, *(both(results, level, "regression", field, setting) for field in CUT)]
+        for setting, level, title in rows
+    ]
     return table(["level", *CUT.values()], body)
 
 

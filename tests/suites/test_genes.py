@@ -43,6 +43,7 @@ def records() -> Results:
     fields = dict.fromkeys(("precision", "precision_often", "best_right", *report.CUT), 0.04)
     scores = {name: {kind: dict(fields) for kind in KINDS} for name in report.SCORES}
     found = {f"planted/{level}/0": {"kind": "planted", "what": level, "scores": scores} for level in LEVELS}
+    found |= {f"cnmf/{level}/0": {"kind": "cnmf", "what": level, "scores": scores} for level in LEVELS[:3]}
     leading = {"before": ["Ribosome"], "after": ["B cell receptor signaling pathway"]}
     program = {"cells": 3, "type": "B", "markers": ["CD79A"], **leading}
     return Results({**found, "real/pbmc3k/0": {"kind": "real", "what": "pbmc3k", "programs": [program]}})

@@ -133,7 +133,7 @@ def _sizes(findings: Findings, cards: list[Card]) -> list[str]:
         return []
     largest, smallest = max(cards, key=lambda card: card.n_cells), min(cards, key=lambda card: card.n_cells)
     said = f"The largest, {largest.title}, leads in {counted(largest.n_cells, 'cell')} ({percent(largest.share)})"
-    sizes = f"{said}; the smallest, {smallest.title}, in {count(smallest.n_cells)}."
+    sizes = f"{said}; the smallest, {smallest.title}, in {counted(smallest.n_cells, 'cell')}."
     return (
         [sizes]
         if findings.clusters_are_programs

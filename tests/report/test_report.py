@@ -322,6 +322,7 @@ def test_data_without_a_positive_value_have_a_page(tmp_path, n_cells):
     adata.obsm["X_umap"] = np.zeros((n_cells, 2))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "The 'future.infer_string' option")  # anndata's, with pandas 3
         gs.report(adata, tmp_path / "page.html")
 
 

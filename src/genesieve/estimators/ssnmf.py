@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import os
-import warnings
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from genesieve._random import as_generator
 from genesieve.core.cells.blocks import Blocks
-from genesieve.core.cells.low_rank import leading_scores
 from genesieve.core.cells.streamed import as_source
 from genesieve.core.schedule import score_cells, usages_of
-from genesieve.core.solvers import SOLVERS, Callback, Journal, Result, best_of
-from genesieve.estimators._checkpoint import Checkpoint
+from genesieve.core.solvers import SOLVERS, Callback
 from genesieve.estimators._door import read_cells, read_new_cells
+from genesieve.estimators._fitting import fit_starts, label, publish
 from genesieve.estimators._parameters import check_parameters, read_memory
-from genesieve.estimators._reading import describe_fit, read_choices, read_schedule
-from genesieve.interpret.labels import label_cells, n_scores
-from genesieve.interpret.programs import largest_first
+from genesieve.estimators._reading import read_choices
 
 
 class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -273,73 +267,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.baseline_, self.orthogonality_, self.gene_weights_ = read_choices(self, blocks)
         blocks = blocks.weighted(self.gene_weights_, baseline=self.baseline_)
         rng = as_generator(self.random_state)
-        best = self._fit_starts(blocks, rng.spawn(self.n_restarts))
-        H = self._publish(best, usages_of(blocks, best), blocks)
-        self._label(blocks, H, seed=int(rng.integers(2**31)))
+        best = fit_starts(self, blocks, rng.spawn(self.n_restarts))
+        H = publish(self, best, usages_of(blocks, best), blocks)
+        label(self, blocks, H, seed=int(rng.integers(2**31)))
         return H
-
-    def _fit_starts(self, blocks: Blocks, starts: list[np.random.Generator]) -> Result:
-        """The best of the fits from every start; a checkpoint says which are done, and where to go on."""
-        schedule = read_schedule(self, blocks)
-        file = None if self.checkpoint is None else Checkpoint(self.checkpoint, describe_fit(self, blocks))
-        saved = None if file is None else file.read()
-        best = None if saved is None else saved.best
-        for number, start in enumerate(starts):
-            if saved is not None and number < saved.restart:
-                continue
-            journal = Journal(self.callback, save=None if file is None else file.saver(number, best))
-            if saved is not None and number == saved.restart:
-                journal.snapshot = saved.snapshot
-            result = schedule.fit(blocks, start, journal=journal)
-            best = result if best is None else best_of([best, result])
-            if result.stopped:
-                best = replace(best, stopped=True)
-                break
-        assert best is not None, "there is at least one start"
-        return best
-
-    def _publish(self, result: Result, H: np.ndarray, blocks: Blocks) -> np.ndarray:
-        """Set the fitted attributes from a solver's result, in the public gauge and order; the usages."""
-        W, squared_norm = result.factors.W, blocks.plain_norm
-        if self.gene_weights_ is not None:
-            W = W / self.gene_weights_[:, None]
-        self.gauge_scale_ = np.ones(W.shape[1])
-        if self.gauge == "unit":
-            norms = np.linalg.norm(W, axis=0)
-            scale = np.where(norms > 0, norms, 1.0)
-            order = largest_first(H * scale, W / scale)
-            H, W, self.gauge_scale_ = H[:, order], W[:, order], scale[order]
-        self.penalty_ = result.penalty
-        H = (H * self.gauge_scale_).astype(blocks.value_dtype)
-        self.components_ = np.ascontiguousarray((W / self.gauge_scale_).T, dtype=blocks.value_dtype)
-        self.objective_, self.converged_ = result.objective, result.converged
-        self.reconstruction_err_ = float(np.sqrt(result.squared_residual))
-        self.explained_ = 1.0 - result.squared_residual / squared_norm if squared_norm > 0 else 0.0
-        self.n_iter_, self.n_passes_ = len(result.history), result.history[-1].passes
-        self.history_ = {
-            name: np.array([getattr(step, name) for step in result.history])
-            for name in ("objective", "seconds", "passes")
-        }
-        self._warn(result.stopped)
-        return H
-
-    def _label(self, blocks: Blocks, H: np.ndarray, seed: int) -> None:
-        width, rng = n_scores(self.labels, *H.shape), np.random.default_rng(seed)
-        self.labels_, self.confidence_, self.cluster_centers_ = label_cells(
-            H,
-            self.labels,
-            n_clusters=self.n_clusters,
-            resolution=self.resolution,
-            programs=self.components_ if self.gene_weights_ is None else self.components_ * self.gene_weights_,
-            scores=leading_scores(blocks, self.get_support(), width, rng) if width else None,
-            seed=seed,
-        )
-
-    def _warn(self, stopped: bool) -> None:
-        if not self.converged_ and not stopped:
-            message = f"SSNMF stopped at max_iter={self.max_iter} before it converged; raise max_iter or tol"
-            warnings.warn(message, ConvergenceWarning, stacklevel=5)
-        empty = np.count_nonzero(~self.components_.any(axis=1))
-        if empty:
-            rest = "programs are empty; the data may not hold so many, ask for fewer"
-            warnings.warn(f"{empty} of {self.n_components_} {rest}", UserWarning, stacklevel=5)

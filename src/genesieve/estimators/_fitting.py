@@ -1,0 +1,91 @@
+"""The work of `SSNMF.fit`: fits from every start, the fitted attributes, the labels.
+
+``model`` is the estimator throughout; `publish` and `label` set its attributes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from genesieve.core.cells.blocks import Blocks
+from genesieve.core.cells.low_rank import leading_scores
+from genesieve.core.solvers import Journal, Result, best_of
+from genesieve.estimators._checkpoint import Checkpoint
+from genesieve.estimators._reading import describe_fit, read_schedule
+from genesieve.interpret.labels import label_cells, n_scores
+from genesieve.interpret.programs import largest_first
+
+
+def fit_starts(model: Any, blocks: Blocks, starts: list[np.random.Generator]) -> Result:
+    """The best of the fits from every start; a checkpoint says which are done, and where to go on."""
+    schedule = read_schedule(model, blocks)
+    file = None if model.checkpoint is None else Checkpoint(model.checkpoint, describe_fit(model, blocks))
+    saved = None if file is None else file.read()
+    best = None if saved is None else saved.best
+    for number, start in enumerate(starts):
+        if saved is not None and number < saved.restart:
+            continue
+        journal = Journal(model.callback, save=None if file is None else file.saver(number, best))
+        if saved is not None and number == saved.restart:
+            journal.snapshot = saved.snapshot
+        result = schedule.fit(blocks, start, journal=journal)
+        best = result if best is None else best_of([best, result])
+        if result.stopped:
+            best = replace(best, stopped=True)
+            break
+    assert best is not None, "there is at least one start"
+    return best
+
+
+def publish(model: Any, result: Result, H: np.ndarray, blocks: Blocks) -> np.ndarray:
+    """Set the fitted attributes from a solver's result, in the public gauge and order; the usages."""
+    W, squared_norm = result.factors.W, blocks.plain_norm
+    if model.gene_weights_ is not None:
+        W = W / model.gene_weights_[:, None]
+    model.gauge_scale_ = np.ones(W.shape[1])
+    if model.gauge == "unit":
+        norms = np.linalg.norm(W, axis=0)
+        scale = np.where(norms > 0, norms, 1.0)
+        order = largest_first(H * scale, W / scale)
+        H, W, model.gauge_scale_ = H[:, order], W[:, order], scale[order]
+    model.penalty_ = result.penalty
+    H = (H * model.gauge_scale_).astype(blocks.value_dtype)
+    model.components_ = np.ascontiguousarray((W / model.gauge_scale_).T, dtype=blocks.value_dtype)
+    model.objective_, model.converged_ = result.objective, result.converged
+    model.reconstruction_err_ = float(np.sqrt(result.squared_residual))
+    model.explained_ = 1.0 - result.squared_residual / squared_norm if squared_norm > 0 else 0.0
+    model.n_iter_, model.n_passes_ = len(result.history), result.history[-1].passes
+    model.history_ = {
+        name: np.array([getattr(step, name) for step in result.history]) for name in ("objective", "seconds", "passes")
+    }
+    _warn(model, result.stopped)
+    return H
+
+
+def label(model: Any, blocks: Blocks, H: np.ndarray, seed: int) -> None:
+    """Set the labels of the cells, by the rule of the model."""
+    width, rng = n_scores(model.labels, *H.shape), np.random.default_rng(seed)
+    model.labels_, model.confidence_, model.cluster_centers_ = label_cells(
+        H,
+        model.labels,
+        n_clusters=model.n_clusters,
+        resolution=model.resolution,
+        programs=model.components_ if model.gene_weights_ is None else model.components_ * model.gene_weights_,
+        scores=leading_scores(blocks, model.get_support(), width, rng) if width else None,
+        seed=seed,
+    )
+
+
+def _warn(model: Any, stopped: bool) -> None:
+    if not model.converged_ and not stopped:
+        message = f"SSNMF stopped at max_iter={model.max_iter} before it converged; raise max_iter or tol"
+        warnings.warn(message, ConvergenceWarning, stacklevel=5)
+    empty = np.count_nonzero(~model.components_.any(axis=1))
+    if empty:
+        rest = "programs are empty; the data may not hold so many, ask for fewer"
+        warnings.warn(f"{empty} of {model.n_components_} {rest}", UserWarning, stacklevel=5)

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from anndata import AnnData
 
 MAKERS = {
+    "annotation": "annotate",
+    "compare_samples": "compare",
+    "coverage": "metaprograms",
     "enrichment": "enrich",
+    "gene_confidence": "metaprograms",
     "outlier": "outliers",
     "outlier_score": "outliers",
     "outlier_rule": "outliers",

@@ -62,14 +62,14 @@ def draw(design: Design, seed: int) -> AnnData:
     adata = concat(parts)
     adata.varm["true_raised"], adata.varm["true_spectra"] = genes.raised, genes.spectra
     names = [f"type {i + 1}" for i in range(design.n_types)] + [f"activity {i + 1}" for i in range(design.n_activities)]
-    shared = np.arange(len(names))[(np.arange(len(names)) < design.n_shared) | (np.arange(len(names)) >= design.n_types)]
+    shared = np.arange(len(names))[
+        (np.arange(len(names)) < design.n_shared) | (np.arange(len(names)) >= design.n_types)
+    ]
     adata.uns["programs"] = {"names": names, "shared": shared}
     return adata
 
 
-def _sample(
-    design: Design, recipe, genes, number: int, condition: int, rng: np.random.Generator
-) -> AnnData:
+def _sample(design: Design, recipe, genes, number: int, condition: int, rng: np.random.Generator) -> AnnData:
     """One sample: its own mixture of types, a factor of its own for every gene."""
     import pandas as pd
     from anndata import AnnData

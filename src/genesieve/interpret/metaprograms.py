@@ -16,6 +16,10 @@ SAME_PROGRAM = 0.5
 # The share of a sample's ranks that have to find a program: a fit with too many programs cuts one in two, each time
 # elsewhere.
 LEAST_RANKS = 1 / 3
+# And of the only sample that shows it, as no other bears it out.
+LEAST_RANKS_ALONE = 1 / 2
+# Genes that a program raises in most of its samples, or it is noise.
+LEAST_GENES = 5
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class MetaProgram:
 
 def profiles_of(score: np.ndarray, error: np.ndarray) -> np.ndarray:
     """What tells a program from others (genes, rank): scores as far as they are beyond their errors."""
-    return np.maximum(score - error, 0.0)
+    return np.asarray(np.maximum(score - error, 0.0))
 
 
 def meta_programs(
@@ -55,13 +59,16 @@ def meta_programs(
     programs of all samples are then joined in the same way, at most one of each sample. Where two of the results are
     alike, one is a part of the other or a blend: the one that more fits found stays.
     """
-    units = [unit for number, found in enumerate(samples) for unit in _of_sample(number, found, min_similarity, min_ranks)]
+    units = [
+        unit for number, found in enumerate(samples) for unit in _of_sample(number, found, min_similarity, min_ranks)
+    ]
     if not units:
         return []
     profiles = np.array([unit.profile for unit in units])
     owner = np.array([unit.sample for unit in units])
     groups = join(profiles @ profiles.T, owner, min_similarity)
     metas = [_merged([units[i] for i in group], samples) for group in groups]
+    metas = [meta for meta in metas if _credible(meta)]
     metas.sort(key=lambda meta: (-len(meta.samples), -len(meta.members), meta.members))
     return _distinct(metas, min_similarity)
 
@@ -128,6 +135,12 @@ def _merged(units: list[_Unit], samples: Sequence[Found]) -> MetaProgram:
     )
 
 
+def _credible(meta: MetaProgram) -> bool:
+    """Whether a program raises genes, and is borne out by other samples or by most ranks of its own."""
+    raises = bool(np.count_nonzero(meta.confidence > 0.5) >= LEAST_GENES)
+    return raises and (len(meta.samples) > 1 or meta.recurrence > LEAST_RANKS_ALONE)
+
+
 def _distinct(metas: list[MetaProgram], min_similarity: float) -> list[MetaProgram]:
     """Those that are not like one that more fits found."""
     chosen: list[MetaProgram] = []
@@ -136,3 +149,23 @@ def _distinct(metas: list[MetaProgram], min_similarity: float) -> list[MetaProgr
             chosen.append(meta)
     places = {id(meta): place for place, meta in enumerate(metas)}
     return sorted(chosen, key=lambda meta: places[id(meta)])
+
+
+class Match(NamedTuple):
+    """Programs of two fits beside each other."""
+
+    cosine: np.ndarray  # (programs of a, programs of b)
+    partner: np.ndarray  # (programs of a,): the program of b, -1 for none
+    mutual: np.ndarray  # (programs of a,): whether each is the other's most alike
+    n_genes: int  # shared, that the cosines rest on
+
+
+def match_pair(a: np.ndarray, b: np.ndarray, *, min_similarity: float = SAME_PROGRAM) -> Match:
+    """Pair the programs of two profiles (programs, genes) on the same genes, so that the sum of cosines is largest."""
+    cosine = normalize(a) @ normalize(b).T
+    rows, columns = linear_sum_assignment(-cosine)
+    partner = np.full(len(a), -1)
+    partner[rows] = np.where(cosine[rows, columns] >= min_similarity, columns, -1)
+    best, back = cosine.argmax(axis=1), cosine.argmax(axis=0)
+    mutual = (partner == best) & (back[best] == np.arange(len(a)))
+    return Match(cosine, partner, mutual, a.shape[1])

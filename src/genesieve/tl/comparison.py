@@ -231,7 +231,8 @@ def _check_samples(question: _Question) -> None:
     if few:
         told = ", ".join(f"{name!r} {size}" for name, size in sizes.items())
         raise ValueError(
-            f"every group must have at least {MIN_SAMPLES} samples, as cells of one sample are no replicates, got {told}"
+            f"every group must have at least {MIN_SAMPLES} samples, as cells of one sample are no replicates,"
+            f" got {told}"
         )
     design = question.design(groups[1:], [])
     if design.confounded:

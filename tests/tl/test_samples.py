@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import anndata as ad
 import numpy as np
 import pandas as pd

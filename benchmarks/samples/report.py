@@ -37,9 +37,15 @@ def shared_table(results: Results) -> str:
         for method, peer in PEERS.items():
             found = results.measured(kind="shared", what=f"{method}, {design}")
             if found:
-                means = {name: float(np.mean([one[name] for one in found])) for name in ("f1", "right", "false", "merged")}
+                means = {
+                    name: float(np.mean([one[name] for one in found])) for name in ("f1", "right", "false", "merged")
+                }
                 lowest = number(min(one["f1"] for one in found), 3)
-                shares = [f"{means['right']:.1f} of {found[0]['n_shared']}", f"{means['false']:.1f}", f"{means['merged']:.1f}"]
+                shares = [
+                    f"{means['right']:.1f} of {found[0]['n_shared']}",
+                    f"{means['false']:.1f}",
+                    f"{means['merged']:.1f}",
+                ]
                 seconds = f"{np.mean([one['seconds'] for one in found]):.0f}"
                 body.append([design, peer.title, number(means["f1"], 3), lowest, *shares, seconds, str(len(found))])
             else:

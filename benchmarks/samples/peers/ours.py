@@ -33,5 +33,7 @@ def one_bag(adata: AnnData, budget: int, ranks: tuple[int, ...], seed: int) -> P
     used = adata.obsm["X_ssnmf"].argmax(axis=1)
     of_sample = adata.obs["sample"].astype("category").cat.codes.to_numpy()
     # A program is in a sample if one in a hundred of its cells uses it most.
-    share = np.array([np.bincount(used[of_sample == s], minlength=rank) / (of_sample == s).sum() for s in set(of_sample)])
+    share = np.array(
+        [np.bincount(used[of_sample == s], minlength=rank) / (of_sample == s).sum() for s in set(of_sample)]
+    )
     return np.maximum(adata.varm["ssnmf_scores"].T, 0.0), (share >= 0.01).sum(axis=0)

@@ -53,6 +53,11 @@ class Keys:
         return f"{self.key}_gene_weight"
 
     @property
+    def batch_scales(self) -> str:
+        """``varm``: scales of the genes in every batch (genes, batches), where the fit knew any."""
+        return f"{self.key}_batch_scales"
+
+    @property
     def scores(self) -> str:
         """``varm``: how much every gene belongs to every program (genes, rank)."""
         return f"{self.key}_scores"

@@ -157,6 +157,11 @@ class Fit(Projection):
         return np.asarray(self._read("varm", self.adata.varm, "batch_scales"))
 
     @property
+    def levels(self) -> np.ndarray:
+        """Sums of the genes over those that programs predict (genes,)."""
+        return self._read("var", self._var, "levels").to_numpy(dtype=np.float64)
+
+    @property
     def scored(self) -> bool:
         """Whether genes have scores."""
         return Keys(self.key).scores in self.adata.varm

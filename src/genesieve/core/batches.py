@@ -26,7 +26,9 @@ from genesieve.core.weights import variation_weights
 SAMPLE_CELLS = 4000
 ROUNDS = 15
 LAST_ROUNDS = 1
-STRIDE = 1.0
+# Programs follow what is left of a batch, so that a round finds but a part of it: go further by this power, short of
+# twice as far, where rounds would no longer settle.
+STRIDE = 1.6
 # Scales of a new batch are found with the programs as they are.
 NEW_BATCH_ROUNDS = 10
 # What is known of a scale before any cell is seen, to about a factor 1.5, is worth so many cells that show the gene.
@@ -83,23 +85,36 @@ def estimate_scales(source: Source, batch: np.ndarray, rank: int, rng: np.random
     return scales
 
 
-def complete_scales(
-    source: Source, batch: np.ndarray, scales: np.ndarray, W: np.ndarray, products_with: np.ndarray, step: CellStep
-) -> np.ndarray:
-    """Scales (batches, genes) with those of new batches, NaN so far, found from their cells and the programs W.
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """How new cells are scaled: batches, their scales, and how much a gene's cells show beyond what is predicted."""
 
-    ``products_with`` is what X is multiplied with for the step that finds usages: W under gene weights.
-    """
-    new = np.isnan(scales).any(axis=1)
-    scales = np.where(new[:, None], 1.0, scales)
-    if not new.any():
-        return scales
-    sums = BatchSums.of(source, batch, len(scales))
-    for _ in range(NEW_BATCH_ROUNDS):
-        predicted = _pass(source, batch, scales, products_with, step)[2] @ W.T
-        found = _bounded(_centred(sums.raw_scales(predicted), predicted, axis=1))
-        scales = np.where(new[:, None], found, scales)
-    return scales
+    batch: np.ndarray  # (cells,)
+    scales: np.ndarray  # (batches, genes), NaN for a new batch
+    levels: np.ndarray  # (genes,): sums seen over sums predicted in the fit
+
+    def applied(
+        self, source: Source, genes: np.ndarray, W: np.ndarray, products_with: np.ndarray, step: CellStep
+    ) -> Source:
+        """The cells on their scales; those of new batches are found first, from their cells and the programs W.
+
+        ``genes`` are those of the cells (a mask), and of ``W`` and ``products_with``, what X is multiplied with for the
+        step that finds usages: W under gene weights.
+        """
+        new, scales = np.isnan(self.scales).any(axis=1)[:, None], np.nan_to_num(self.scales, nan=1.0)[:, genes]
+        if new.any():
+            sums = BatchSums.of(source, self.batch, len(scales))
+            for _ in range(NEW_BATCH_ROUNDS):
+                usages = _pass(source, self.batch, scales, products_with, step)[2]
+                predicted = usages @ (W.T * self.levels[genes])
+                found = _bounded(_centred(sums.raw_scales(predicted), predicted, axis=1))
+                scales = np.where(new, found, scales)
+        return Scaled(source, self.batch, scales)
+
+
+def gene_levels(seen: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """Sums seen over sums predicted (genes,), 1 where either is nothing."""
+    return np.divide(seen, predicted, out=np.ones(len(seen)), where=(seen > 0) & (predicted > 0))
 
 
 def _round(

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from genesieve.core import starts
-from genesieve.core.batches import complete_scales
+from genesieve.core.batches import Scaling
 from genesieve.core.cells import sampling
 from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells, NoUsages, on_one_thread
 from genesieve.core.cells.low_rank import LowRank, low_rank_approximation
-from genesieve.core.cells.scaled import Scaled
 from genesieve.core.cells.sources import side_by_side, single_threaded_blas
 from genesieve.core.cells.streamed import as_source
 from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
@@ -177,24 +176,21 @@ def score_cells(
     penalty: Penalty,
     measured: np.ndarray | None = None,
     gene_weights: np.ndarray | None = None,
-    batch: np.ndarray | None = None,
-    scales: np.ndarray | None = None,
+    scaling: Scaling | None = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
     """Usages (cells, rank) of cells X, as the fit would have them.
 
     ``scale`` takes a program from the public gauge to the solver's. The columns of X are the genes of ``W`` that are
-    ``measured`` (a mask), by default all; the cells count as zero on the others. ``batch`` (cells,) numbers the rows of
-    ``scales`` (batches, genes of W), NaN for a new batch, whose scales are found first.
+    ``measured`` (a mask), by default all; the cells count as zero on the others. ``scaling``, on the genes of W, is
+    for a fit that knew batches.
     """
     columns = np.ones(len(W), dtype=bool) if measured is None else measured
     weights = np.ones(len(W)) if gene_weights is None else gene_weights
     plain, W = W * scale, W * scale * weights[:, None]
     step, source = penalty.cell_step(gram_of(W)), as_source(X, n_jobs=n_jobs)
-    if batch is not None and scales is not None:
-        products_with = (W * weights[:, None])[columns]
-        scales = complete_scales(source, batch, scales[:, columns], plain[columns], products_with, step)
-        source = Scaled(source, batch, scales)
+    if scaling is not None:
+        source = scaling.applied(source, columns, plain[columns], (W * weights[:, None])[columns], step)
     blocks = Blocks(source, gene_weights=None if gene_weights is None else weights[columns], n_jobs=n_jobs)
     return (blocks.usages(W[columns], step) * scale).astype(blocks.value_dtype, copy=False)
 

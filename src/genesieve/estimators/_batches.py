@@ -1,6 +1,6 @@
 """Batches at the door of `SSNMF`: their names and numbers, and the scales that cells are read with.
 
-``model`` is the estimator; its `batches_` and `batch_scales_` are set here.
+``model`` is the estimator; its `batches_`, `batch_scales_` and `gene_levels_` are set here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genesieve.core.batches import estimate_scales
+from genesieve.core.batches import Scaling, estimate_scales, gene_levels
+from genesieve.core.cells.blocks import Blocks
 from genesieve.core.cells.scaled import Scaled
 from genesieve.core.cells.sources import Source
 
@@ -23,11 +24,12 @@ class Batches:
     names: np.ndarray  # (batches,), words, or None for one that has no name
     of_cell: np.ndarray  # (cells,)
 
-    def scales(self, names: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """The ``known`` scales (batches of a fit, genes) of these batches, NaN for those that the fit has not seen."""
+    def scaling(self, names: np.ndarray, known: np.ndarray, levels: np.ndarray) -> Scaling:
+        """By the ``known`` scales (batches of a fit, genes) and levels; batches that the fit has not seen have none."""
         rows = dict(zip(names.tolist(), known, strict=True))
         unknown = np.full(known.shape[1], np.nan)
-        return np.array([rows.get(name, unknown) for name in self.names.tolist()])
+        scales = np.array([rows.get(name, unknown) for name in self.names.tolist()])
+        return Scaling(self.of_cell, scales, levels)
 
 
 def one_new_batch(n_cells: int) -> Batches:
@@ -62,11 +64,19 @@ def scaled_by_batch(model: Any, source: Source, batches: Batches | None, rng: np
     return Scaled(source, batches.of_cell, model.batch_scales_)
 
 
-def scaling_of(model: Any, batches: Any, n_cells: int, genes: np.ndarray) -> dict[str, np.ndarray]:
-    """The batches of new cells and their scales of some genes, as far as the fit knows them; nothing without labels."""
+def note_levels(model: Any, blocks: Blocks, H: np.ndarray) -> None:
+    """Set what the scales of a new batch are measured by, once the fit is there."""
+    model.gene_levels_ = None
+    if model.batches_ is not None:
+        seen, usages = blocks.moments().mean, H.mean(axis=0, dtype=np.float64)
+        model.gene_levels_ = gene_levels(seen, usages @ model.components_)
+
+
+def scaling_of(model: Any, batches: Any, n_cells: int, genes: np.ndarray) -> Scaling | None:
+    """How new cells are scaled on some genes; None without labels."""
     if batches is None:
-        return {}
+        return None
     if model.batches_ is None:
         raise ValueError("batches must be None for a fit without batches, got labels")
-    of_batch = read_batches(batches, n_cells)
-    return {"batch": of_batch.of_cell, "scales": of_batch.scales(model.batches_, model.batch_scales_[:, genes])}
+    scales, levels = model.batch_scales_[:, genes], model.gene_levels_[genes]
+    return read_batches(batches, n_cells).scaling(model.batches_, scales, levels)

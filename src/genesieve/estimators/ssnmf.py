@@ -15,7 +15,7 @@ from genesieve.core.cells.blocks import Blocks
 from genesieve.core.cells.streamed import as_source
 from genesieve.core.schedule import score_cells, usages_of
 from genesieve.core.solvers import SOLVERS, Callback
-from genesieve.estimators._batches import read_batches, scaled_by_batch, scaling_of
+from genesieve.estimators._batches import note_levels, read_batches, scaled_by_batch, scaling_of
 from genesieve.estimators._door import read_cells, read_new_cells
 from genesieve.estimators._fitting import fit_starts, label, publish
 from genesieve.estimators._parameters import check_parameters, read_memory
@@ -123,6 +123,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Names of the batches.
     batch_scales_ : (batches, n_features) array or None
         The scale of every gene in every batch, by which its values there were divided.
+    gene_levels_ : (n_features,) array or None
+        With batches, the sum of each gene over the sum that the programs predict: what a new batch is measured by.
 
     References
     ----------
@@ -235,7 +237,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             scale=self.gauge_scale_,
             penalty=self.penalty_,
             gene_weights=None if self.gene_weights_ is None else self.gene_weights_[genes],
-            **scaling_of(self, batches, X.shape[0], genes),
+            scaling=scaling_of(self, batches, X.shape[0], genes),
             n_jobs=self.n_jobs,
         )
 
@@ -283,5 +285,6 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         blocks = blocks.weighted(self.gene_weights_, baseline=self.baseline_)
         best = fit_starts(self, blocks, starts)
         H = publish(self, best, usages_of(blocks, best), blocks)
+        note_levels(self, blocks, H)
         label(self, blocks, H, seed=int(rng.integers(2**31)))
         return H

@@ -14,6 +14,7 @@ from genesieve._anndata import check_unique_genes, find_genes, kind_of_values, o
 from genesieve._checks import check_choice, check_integer, listing
 from genesieve._slots.read import Fit, read_fit, table_of
 from genesieve._slots.write import write_found, write_projection
+from genesieve.core.batches import Scaling
 from genesieve.core.schedule import score_cells
 from genesieve.estimators._batches import Batches, one_new_batch
 from genesieve.interpret.labels import label_cells, nearest
@@ -108,7 +109,7 @@ def project(
         scale=fit.scale,
         penalty=fit.penalty,
         gene_weights=None if fit.gene_weights is None else fit.gene_weights[fit.selected][scored],
-        **_scaling(adata, fit, batch_key, scored),
+        scaling=_scaling(adata, fit, batch_key, scored),
         n_jobs=n_jobs,
     )
     found = label_cells(H, "argmax") if fit.centers is None else nearest(H, fit.centers)
@@ -116,15 +117,14 @@ def project(
     return adata if copy else None
 
 
-def _scaling(adata: AnnData, fit: Fit, batch_key: str | None, scored: np.ndarray) -> dict[str, np.ndarray]:
-    """The batches of new cells and their scales of the genes scored; nothing for a fit that knew no batches."""
+def _scaling(adata: AnnData, fit: Fit, batch_key: str | None, scored: np.ndarray) -> Scaling | None:
+    """How new cells are scaled on the genes scored; None for a fit that knew no batches."""
     if fit.batches is None:
         if batch_key is not None:
             raise ValueError(f"batch_key must be None for a fit without batches, got {batch_key!r}")
-        return {}
-    batches = _batches_of(adata, fit, batch_key)
-    known = fit.batch_scales[fit.selected][scored].T
-    return {"batch": batches.of_cell, "scales": batches.scales(fit.batches, known)}
+        return None
+    known, levels = fit.batch_scales[fit.selected][scored].T, fit.levels[fit.selected][scored]
+    return _batches_of(adata, fit, batch_key).scaling(fit.batches, known, levels)
 
 
 def _batches_of(adata: AnnData, fit: Fit, batch_key: str | None) -> Batches:

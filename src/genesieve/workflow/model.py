@@ -29,7 +29,7 @@ def save_model(adata: AnnData, folder: Path, *, key: str = "ssnmf") -> None:
     if fit.gene_weights is not None:
         arrays["gene_weights"] = fit.gene_weights[fit.selected]
     if fit.batches is not None:
-        arrays["batch_scales"] = fit.batch_scales[fit.selected]
+        arrays |= {"batch_scales": fit.batch_scales[fit.selected], "levels": fit.levels[fit.selected]}
     plain = _pull_arrays({name: value for name, value in fit.record.items() if name != "history"}, arrays, "fit")
     description = {
         "format": FORMAT,
@@ -65,7 +65,7 @@ def load_model(folder: Path) -> AnnData:
     if "gene_weights" in arrays:
         write_gene_weights(adata, key, arrays["gene_weights"])
     if "batch_scales" in arrays:
-        write_batch_scales(adata, key, arrays["batch_scales"])
+        write_batch_scales(adata, key, arrays["batch_scales"], arrays["levels"])
     write_preparation(adata, _put_arrays(description["prepare"], arrays, "prepare"))
     return adata
 

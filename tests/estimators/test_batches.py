@@ -135,12 +135,13 @@ def test_transforming_the_cells_of_the_fit_gives_their_usages():
     np.testing.assert_allclose(fitted.transform(adata.X[some], batches=batches_of(adata)[some]), H[some], atol=1e-4)
 
 
-def test_a_new_batch_has_the_programs_of_the_known_ones():
+def test_cells_of_a_known_batch_under_a_new_name_have_much_the_same_usages():
     adata = planted()
-    new = batches_of(adata) == "batch 3"
-    fitted = model().fit(adata.X[~new], batches=batches_of(adata)[~new])
-    H = fitted.transform(adata.X[new], batches=["new"] * new.sum())
-    assert gs.metrics.nmi(adata.obs["cell_type"].to_numpy(str)[new], H.argmax(axis=1)) > 0.6
+    known = batches_of(adata) == "batch 1"
+    fitted = model()
+    H = fitted.fit_transform(adata.X, batches=batches_of(adata))[known]
+    new = fitted.transform(adata.X[known], batches=["new"] * known.sum())
+    assert np.corrcoef(H.ravel(), new.ravel())[0, 1] > 0.9
 
 
 # ------------------------------------------------------------------------------------------------ odd and bad input

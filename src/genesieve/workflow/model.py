@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,9 +79,9 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return description, {"weights": arrays.pop("weights"), **arrays}
     except FileNotFoundError as error:
         raise FileError(f"{folder} must hold a model ({DESCRIPTION}, {ARRAYS}), got no {error.filename}") from None
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, FileError):
-            raise
+    except FileError:
+        raise
+    except Exception as error:  # a damaged archive has many ways to fail
         raise FileError(
             f"{folder} must hold a model ({DESCRIPTION}, {ARRAYS}), got files in disorder: {error}"
         ) from None

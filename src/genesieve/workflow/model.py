@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from genesieve._slots.read import read_fit, read_preparation
-from genesieve._slots.write import bare_fit, write_gene_weights, write_preparation
+from genesieve._slots.write import bare_fit, write_batch_scales, write_gene_weights, write_preparation
 from genesieve.io import FileError
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ def save_model(adata: AnnData, folder: Path, *, key: str = "ssnmf") -> None:
     arrays = {"weights": fit.weights[fit.selected]}
     if fit.gene_weights is not None:
         arrays["gene_weights"] = fit.gene_weights[fit.selected]
+    if fit.batches is not None:
+        arrays |= {"batch_scales": fit.batch_scales[fit.selected], "levels": fit.levels[fit.selected]}
     plain = _pull_arrays({name: value for name, value in fit.record.items() if name != "history"}, arrays, "fit")
     description = {
         "format": FORMAT,
@@ -61,6 +63,8 @@ def load_model(folder: Path) -> AnnData:
     adata = bare_fit(key, description["genes"], weights, no_usages, _put_arrays(description["fit"], arrays, "fit"))
     if "gene_weights" in arrays:
         write_gene_weights(adata, key, arrays["gene_weights"])
+    if "batch_scales" in arrays:
+        write_batch_scales(adata, key, arrays["batch_scales"], arrays["levels"])
     write_preparation(adata, _put_arrays(description["prepare"], arrays, "prepare"))
     return adata
 
@@ -90,7 +94,7 @@ def _pull_arrays(tree: dict[str, Any], arrays: dict[str, np.ndarray], place: str
         if isinstance(value, dict):
             plain[name] = _pull_arrays(value, arrays, f"{place}/{name}")
         elif isinstance(value, np.ndarray) and value.ndim:
-            arrays[f"{place}/{name}"] = value
+            arrays[f"{place}/{name}"] = value.astype(str) if value.dtype.kind in "OT" else value  # words from a file
         else:
             plain[name] = value.item() if isinstance(value, np.generic | np.ndarray) else value
     return plain

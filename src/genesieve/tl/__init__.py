@@ -2,8 +2,9 @@
 
 from genesieve.tl.enrichment import enrich
 from genesieve.tl.fit import ssnmf
+from genesieve.tl.panel import panel
 from genesieve.tl.scores import gene_scores, markers
 from genesieve.tl.tables import biclusters, outliers, top_genes
-from genesieve.tl.transfer import panel, project
+from genesieve.tl.transfer import project
 
 __all__ = ["biclusters", "enrich", "gene_scores", "markers", "outliers", "panel", "project", "ssnmf", "top_genes"]

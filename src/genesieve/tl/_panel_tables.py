@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from genesieve.interpret.genes import specificity
 from genesieve.interpret.panels import Choice, Judgement
 from genesieve.interpret.panels.choice import VARIATION
 
@@ -13,10 +12,15 @@ INCLUDED = "asked for"
 
 
 def panel_table(
-    genes: np.ndarray, W: np.ndarray, expression: np.ndarray, choice: Choice, included: np.ndarray, pairs: list[str]
+    genes: np.ndarray,
+    W: np.ndarray,
+    shares: np.ndarray,
+    expression: np.ndarray,
+    choice: Choice,
+    included: np.ndarray,
+    pairs: list[str],
 ) -> pd.DataFrame:
-    """One row a gene of a panel, in the order of choice; all but ``pairs``, by number, go by these genes."""
-    shares = specificity(W)
+    """One row a gene of a panel, in the order of choice; all go by these genes, ``pairs`` by the numbers in ``choice``."""
     programs = shares.argmax(axis=1)
     rows = np.arange(len(genes))
     return pd.DataFrame(

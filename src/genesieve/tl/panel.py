@@ -139,7 +139,8 @@ def _designed(
     rng = np.random.default_rng(random_state)
     cells = PanelCells.of(adata, fit, request.given, known, rng, n_jobs)
     W, _ = gene_model(cells.X, cells.usages)
-    rules = request.rules(specificity(W).argmax(axis=1), cells.expression, fit.rank)
+    shares = specificity(W)
+    rules = request.rules(shares.argmax(axis=1), cells.expression, fit.rank)
     scores = leading_scores(cells.blocks, rng)
     groups = group_cells(scores, random_state) if known is None else cells.large_types
     statistics = gene_statistics(cells.blocks, scores, groups)
@@ -150,6 +151,7 @@ def _designed(
     table = panel_table(
         fit.genes[request.given][chosen],
         W[chosen],
+        shares[chosen],
         cells.expression[chosen],
         choice,
         rules.required[chosen],

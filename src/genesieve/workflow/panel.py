@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -147,7 +147,10 @@ def _write(adata: AnnData, folder: Path, record: dict[str, Any]) -> None:
     fit = read_fit(adata, KEY)
     tables = {"panel": fit.found("panel"), "curve": fit.found("panel_curve"), "types": fit.found("panel_types")}
     write_tables({**tables, "confusion": fit.found("panel_confusion")}, folder)
-    figures = {name: lambda name=name: pl.panel(adata, key=KEY, show=name) for name in ("curve", "confusion")}
+    figures: dict[str, Callable[[], Any]] = {
+        "curve": lambda: pl.panel(adata, key=KEY),
+        "confusion": lambda: pl.panel(adata, key=KEY, show="confusion"),
+    }
     write_figures(figures, folder / FIGURES)
     panel_page(adata, folder / REPORT, key=KEY, title=f"A panel of {len(tables['panel'])} genes", run=record)
 

@@ -20,7 +20,7 @@ def panel_table(
     included: np.ndarray,
     pairs: list[str],
 ) -> pd.DataFrame:
-    """One row a gene of a panel, in the order of choice; all go by these genes, ``pairs`` by the numbers in ``choice``."""
+    """One row a gene of a panel, in the order of choice; all go by these genes, ``pairs`` by the numbers in it."""
     programs = shares.argmax(axis=1)
     rows = np.arange(len(genes))
     return pd.DataFrame(

@@ -126,7 +126,8 @@ def programs_table(adata: AnnData, *, key: str = "ssnmf", known: str | None = No
             "marker_genes": ";".join(markers[program]),
             "top_genes": ";".join(top.loc[top["program"] == program, "gene"].astype(str)[:TOP_NAMES]),
         }
-        rows.append({"program": str(program), **_sizes(members), **genes, **_mostly(adata, known, members)})
+        name = {"name": fit.suggested_names[program]} if fit.has("annotation") else {}
+        rows.append({"program": str(program), **name, **_sizes(members), **genes, **_mostly(adata, known, members)})
     return pd.DataFrame(rows)
 
 

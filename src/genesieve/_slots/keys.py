@@ -63,6 +63,11 @@ class Keys:
         return f"{self.key}_score_p_values"
 
     @property
+    def cell_map(self) -> str:
+        """``obsm``: places of the cells on the map of the report (cells, 2), NaN for those that it does not show."""
+        return f"X_{self.key}_map"
+
+    @property
     def fit(self) -> str:
         """``uns``: params, objective, history, method and the programs' Gram matrix."""
         return self.key

@@ -67,6 +67,13 @@ def write_scores(adata: AnnData, key: str, scores: np.ndarray, p_values: np.ndar
         adata.varm[keys.score_p_values] = p_values
 
 
+def write_map(adata: AnnData, key: str, cells: np.ndarray, places: np.ndarray) -> None:
+    """Keep where some cells stand on the map, as scanpy keeps embeddings."""
+    everywhere = np.full((adata.n_obs, 2), np.nan, dtype=np.float32)
+    everywhere[cells] = places
+    adata.obsm[Keys(key).cell_map] = everywhere
+
+
 def write_projection(adata: AnnData, key: str, fit: Fit, H: np.ndarray, found: Labelling) -> None:
     """Fill the slots of new cells, scored with the programs of a fit."""
     _write_usages(adata, Keys(key), H, found)
@@ -151,6 +158,8 @@ def _forget(adata: AnnData, keys: Keys) -> None:
     for name in keys.derived:
         adata.uns.pop(name, None)
     _forget_scores(adata, keys)
+    if keys.cell_map in adata.obsm:
+        del adata.obsm[keys.cell_map]
     for frame, names in ((adata.obs, (keys.outlier, keys.outlier_score)), (adata.var, (keys.gene_weights,))):
         for name in names:
             if name in frame:

@@ -53,6 +53,16 @@ class Keys:
         return f"{self.key}_gene_weight"
 
     @property
+    def batch_scales(self) -> str:
+        """``varm``: scales of the genes in every batch (genes, batches), where the fit knew any."""
+        return f"{self.key}_batch_scales"
+
+    @property
+    def levels(self) -> str:
+        """``var``: sums of the genes over those that programs predict, where the fit knew batches."""
+        return f"{self.key}_level"
+
+    @property
     def scores(self) -> str:
         """``varm``: how much every gene belongs to every program (genes, rank)."""
         return f"{self.key}_scores"
@@ -113,6 +123,16 @@ class Keys:
         return f"{self.key}_outlier_rule"
 
     @property
+    def explained(self) -> str:
+        """``obs``: the share of a new cell's expression that the programs reproduce."""
+        return f"{self.key}_explained"
+
+    @property
+    def poor_fit(self) -> str:
+        """``obs``: whether programs describe a new cell worse than 99 % of those of the fit."""
+        return f"{self.key}_poor_fit"
+
+    @property
     def panel(self) -> str:
         """``uns``: table of a panel's genes."""
         return f"{self.key}_panel"
@@ -121,6 +141,31 @@ class Keys:
     def panel_fit(self) -> str:
         """``uns``: how well the panel keeps the clusters."""
         return f"{self.key}_panel_fit"
+
+    @property
+    def compare(self) -> str:
+        """``uns``: table of the programs' usage between groups."""
+        return f"{self.key}_compare"
+
+    @property
+    def compare_samples(self) -> str:
+        """``uns``: table of the programs' usage in every sample."""
+        return f"{self.key}_compare_samples"
+
+    @property
+    def annotation(self) -> str:
+        """``uns``: table of the names suggested for the programs, with their evidence."""
+        return f"{self.key}_annotation"
+
+    @property
+    def coverage(self) -> str:
+        """``uns``: table of the samples that have each program."""
+        return f"{self.key}_coverage"
+
+    @property
+    def gene_confidence(self) -> str:
+        """``uns``: table of the share of samples in which genes are raised."""
+        return f"{self.key}_gene_confidence"
 
     @property
     def derived(self) -> tuple[str, ...]:
@@ -134,4 +179,9 @@ class Keys:
             self.outlier_rule,
             self.panel,
             self.panel_fit,
+            self.compare,
+            self.compare_samples,
+            self.annotation,
+            self.coverage,
+            self.gene_confidence,
         )

@@ -19,11 +19,14 @@ from genesieve._anndata import (
     select_genes,
 )
 from genesieve._checks import listing
-from genesieve._slots.read import table_of
-from genesieve._slots.write import write_fit
+from genesieve._slots.read import read_column, table_of
+from genesieve._slots.write import write_fit, write_usual_fit
+from genesieve.core.cells.streamed import as_source
+from genesieve.estimators._batches import Batches, read_batches
 from genesieve.estimators._parameters import WEIGHTINGS
 from genesieve.estimators.ssnmf import SSNMF
-from genesieve.interpret.programs import DUPLICATE_COSINE, near_duplicates
+from genesieve.interpret.cell_fit import evenly_spread, explained_by_cell, usual_fit
+from genesieve.interpret.programs import DUPLICATE_COSINE, near_duplicates, tiny_programs
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -37,6 +40,7 @@ def ssnmf(
     n_components: int,
     n_genes: int | None = None,
     *,
+    batch_key: str | None = None,
     layer: str | None = None,
     use_raw: bool = False,
     mask_var: str | Sequence[bool] | np.ndarray | None = None,
@@ -58,6 +62,10 @@ def ssnmf(
         Number of programs.
     n_genes
         Gene budget; ``None`` keeps all genes.
+    batch_key
+        Column of ``obs`` with the samples, donors or conditions that cells come from. Every batch then has a scale of
+        its own for each gene, estimated with the programs, so that these are shared, and genes that only tell batches
+        apart do not take the budget.
     layer
         Layer to factorise; ``None`` takes ``X``.
     use_raw
@@ -97,14 +105,17 @@ def ssnmf(
             How sure the label is, 0 to 1 (see ``confidence_`` of `genesieve.SSNMF`).
         ``var["ssnmf_selected"]``, ``var["ssnmf_given"]``
             Genes that carry a weight, and genes that could have.
+        ``varm["ssnmf_batch_scales"]``
+            With ``batch_key``, the scale of every gene in every batch (genes x batches), in the order of
+            ``uns["ssnmf"]["batches"]``.
         ``uns["ssnmf"]``
             ``params``, ``objective``, ``history`` and ``method``.
 
     Warns
     -----
     UserWarning
-        If the values look like counts or linear values, and if two programs have nearly the same genes
-        (without a penalty: orthogonal programs are profiles of whole cells, which are alike by nature).
+        If the values look like counts or linear values, and if there seem to be too many programs: two have nearly
+        the same genes, or one is used most by hardly any cell.
 
     Examples
     --------
@@ -116,6 +127,7 @@ def ssnmf(
     """
     adata = own(adata, copy=copy)
     check_unique_genes(adata)
+    batches = None if batch_key is None else read_batch_column(adata, batch_key)
     X = read_values(adata, layer=layer, use_raw=use_raw)
     values = _check_logged(X)
     included = None if include_genes is None else find_genes(adata, include_genes, "include_genes")
@@ -124,11 +136,20 @@ def ssnmf(
     if included is not None:
         options["required_genes"] = included[given]
     model = SSNMF(n_components, n_genes=n_genes, random_state=random_state, **options)
-    H = model.fit_transform(X if given.all() else select_genes(X, given))
-    source = {"layer": layer} if layer is not None else {}
+    H = model.fit_transform(X if given.all() else select_genes(X, given), batches=batches)
+    named = {"layer": layer, "batch_key": batch_key}
+    source = {name: value for name, value in named.items() if value is not None}
     write_fit(adata, key_added, model, H, given, {**source, "use_raw": use_raw, "values": values})
-    _warn_duplicates(model)
+    if batches is None:  # values would have to be scaled first
+        write_usual_fit(adata, key_added, _usual_fit(X, H, model, given))
+    _warn_spare(model, H)
     return adata if copy else None
+
+
+def read_batch_column(adata: AnnData, batch_key: str) -> Batches:
+    """The batch of every cell, or an error that says what is wrong with the column."""
+    column = read_column(adata, batch_key, "batch_key must name a column").to_numpy(dtype=object)
+    return read_batches(column, adata.n_obs, f"batch_key {batch_key!r}")
 
 
 def given_genes(
@@ -210,14 +231,28 @@ def _check_logged(X: Any) -> str:
     return values
 
 
-def _warn_duplicates(model: SSNMF) -> None:
-    """Warn of programs that add up to one; a penalty keeps programs on cells of their own, alike as these may be."""
-    pairs = near_duplicates(model.components_.T) if model.orthogonality_ == 0 else []
+def _usual_fit(X: Any, H: np.ndarray, model: SSNMF, given: np.ndarray) -> dict[str, float]:
+    """How well programs describe some of the cells of the fit, by the genes selected."""
+    support = model.get_support()
+    cells, genes = evenly_spread(len(H)), np.flatnonzero(given)[support]
+    rows = as_source(select_genes(X, genes)).rows(cells)
+    weights = None if model.gene_weights_ is None else model.gene_weights_[support]
+    return usual_fit(explained_by_cell(as_source(rows), model.components_.T[support], H[cells], weights))
+
+
+def _warn_spare(model: SSNMF, H: np.ndarray) -> None:
+    """Warn of programs that there are too many of: near copies, and those that hardly any cell uses most."""
+    W = model.components_.T
+    pairs = near_duplicates(W if model.gene_weights_ is None else W * model.gene_weights_[:, None])
+    tiny = tiny_programs(H.argmax(axis=1), H.shape[1])
+    said = []
     if pairs:
         named = ", ".join(f"{a} and {b} ({cosine:.2f})" for a, b, cosine in pairs[:SHOWN_PAIRS])
         named += f" and {len(pairs) - SHOWN_PAIRS} more pairs" if len(pairs) > SHOWN_PAIRS else ""
-        message = (
-            f"programs have nearly the same genes (cosine above {DUPLICATE_COSINE}): {named};"
-            " ask for fewer programs, or for orthogonality"
-        )
-        warnings.warn(message, UserWarning, stacklevel=3)
+        said.append(f"programs have nearly the same genes (cosine above {DUPLICATE_COSINE}): {named}")
+    if tiny:
+        named = ", ".join(f"{program} ({n})" for program, n in tiny[:SHOWN_PAIRS])
+        named += f" and {len(tiny) - SHOWN_PAIRS} more" if len(tiny) > SHOWN_PAIRS else ""
+        said.append(f"programs are used most by hardly any cell: {named}")
+    if said:
+        warnings.warn(f"{'; '.join(said)}; ask for fewer programs", UserWarning, stacklevel=3)

@@ -12,19 +12,26 @@ import pandas as pd
 
 from genesieve._anndata import check_unique_genes, find_genes, kind_of_values, own, read_values, select_genes
 from genesieve._checks import check_choice, check_integer, listing
-from genesieve._slots.read import Fit, read_fit
-from genesieve._slots.write import write_found, write_projection
+from genesieve._slots.read import Fit, read_fit, table_of
+from genesieve._slots.write import write_cell_fit, write_found, write_projection
+from genesieve.core.batches import Scaling
+from genesieve.core.cells.streamed import as_source
 from genesieve.core.schedule import score_cells
+from genesieve.estimators._batches import Batches, one_new_batch
+from genesieve.interpret.cell_fit import explained_by_cell
 from genesieve.interpret.labels import label_cells, nearest
 from genesieve.interpret.panels import choose_panel, gene_model
 from genesieve.metrics import nmi
 from genesieve.tl._tables import panel_table
-from genesieve.tl.fit import given_genes
+from genesieve.tl.fit import given_genes, read_batch_column
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
 logger = logging.getLogger(__name__)
+
+ENOUGH_GENES = 0.5  # share of the model's genes below which a projection is warned of
+MANY_POOR = 0.1  # share of new cells that programs may describe poorly without a word; of the fit's own it is 1 %
 
 LIMITS = "the genes to include and the genes given"  # to the size of a panel
 
@@ -38,6 +45,7 @@ def project(
     layer: str | None = None,
     use_raw: bool = False,
     missing: str = "error",
+    batch_key: str | None = None,
     n_jobs: int | None = None,
     copy: bool = False,
 ) -> AnnData | None:
@@ -61,6 +69,10 @@ def project(
     missing
         What to do about selected genes that ``adata`` lacks: ``"error"``; ``"zero"``, they were measured and not seen
         (say, dropped by a filter); ``"ignore"``, they were not measured: cells are scored by the other genes.
+    batch_key
+        For a fit that knew batches, the column of ``adata.obs`` with those of the new cells. Batches of the fit have
+        their scales from there; those of a new batch are found from its cells and the programs. ``None``: the column of
+        the fit's name, if there is one, else all new cells are one new batch.
     n_jobs
         Threads; ``None`` or -1 uses every core there is.
     copy
@@ -71,7 +83,15 @@ def project(
     AnnData or None
         The copy with ``copy=True``. Sets ``obsm["X_ssnmf"]``, ``obs["ssnmf"]`` (for a fit with cluster labels, the
         cluster whose mean usages are most alike), ``obs["ssnmf_confidence"]``, and in ``uns["ssnmf"]`` what
-        `genesieve.tl.outliers` needs.
+        `genesieve.tl.outliers` needs. How well the programs describe a cell is in ``obs["ssnmf_explained"]``, the
+        share of its expression of the selected genes that they reproduce, and ``obs["ssnmf_poor_fit"]`` marks cells
+        with less of it than 99 % of those of the fit (not for fits with batches).
+
+    Warns
+    -----
+    UserWarning
+        If more than half of the model's genes are missing, or more than a tenth of the cells are poorly described:
+        new types get the label of the least unlike program, whatever they are.
 
     Examples
     --------
@@ -102,11 +122,57 @@ def project(
         scale=fit.scale,
         penalty=fit.penalty,
         gene_weights=None if fit.gene_weights is None else fit.gene_weights[fit.selected][scored],
+        scaling=_scaling(adata, fit, batch_key, scored),
         n_jobs=n_jobs,
     )
     found = label_cells(H, "argmax") if fit.centers is None else nearest(H, fit.centers)
     write_projection(adata, key_added or key, fit, H, found)
+    _tell_fit(adata, key_added or key, fit, X, columns, H)
     return adata if copy else None
+
+
+def _tell_fit(adata: AnnData, key: str, fit: Fit, X: Any, columns: np.ndarray, H: np.ndarray) -> None:
+    """Keep how well the programs describe the new cells beside those of the fit, and warn where that is poorly."""
+    there = columns >= 0
+    if there.mean() < ENOUGH_GENES:
+        message = (
+            f"cells are scored by {there.sum()} of the model's {len(there)} genes: usages and labels rest on little"
+        )
+        warnings.warn(message, UserWarning, stacklevel=3)
+    usual = fit.record.get("usual_fit")
+    if usual is None:  # of a fit with batches, or of an older version
+        return
+    W = fit.weights[fit.selected][there]
+    weights = None if fit.gene_weights is None else fit.gene_weights[fit.selected][there]
+    explained = explained_by_cell(as_source(select_genes(X, columns[there])), W, H, weights)
+    poor = explained < float(usual["low"])
+    write_cell_fit(adata, key, explained, poor)
+    if poor.mean() > MANY_POOR:
+        message = (
+            f"the programs describe {poor.mean():.0%} of the new cells worse than 99% of the cells of the fit (median share"
+            f" explained {np.median(explained):.2f}, there {float(usual['median']):.2f}): types that the fit has not seen,"
+            " other depth, or values prepared otherwise"
+        )
+        warnings.warn(message, UserWarning, stacklevel=3)
+
+
+def _scaling(adata: AnnData, fit: Fit, batch_key: str | None, scored: np.ndarray) -> Scaling | None:
+    """How new cells are scaled on the genes scored; None for a fit that knew no batches."""
+    if fit.batches is None:
+        if batch_key is not None:
+            raise ValueError(f"batch_key must be None for a fit without batches, got {batch_key!r}")
+        return None
+    known, levels = fit.batch_scales[fit.selected][scored].T, fit.levels[fit.selected][scored]
+    return _batches_of(adata, fit, batch_key).scaling(fit.batches, known, levels)
+
+
+def _batches_of(adata: AnnData, fit: Fit, batch_key: str | None) -> Batches:
+    of_fit = fit.params.get("batch_key")
+    if batch_key is None and of_fit in table_of(adata.obs):
+        batch_key = of_fit
+    if batch_key is None:
+        return one_new_batch(adata.n_obs)
+    return read_batch_column(adata, batch_key)
 
 
 def _check_missing(adata: AnnData, genes: pd.Index, there: np.ndarray, missing: str) -> None:

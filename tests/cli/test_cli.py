@@ -207,7 +207,7 @@ def test_from_repeats_the_run(enriched, tmp_path):
     succeed("run", "--from", enriched / "run.json", "-o", "again", "--quiet", cwd=tmp_path)
     first, second = tree(enriched), tree(tmp_path / "again")
     same = [name for name in first if name.endswith((".csv", ".svg", "model.json"))]
-    assert len(same) == 17
+    assert len(same) == 16
     assert {name: second[name] for name in same} == {name: first[name] for name in same}
     changed = make_data(seed=1)
     changed.write_h5ad(tmp_path / "data.h5ad")

@@ -112,6 +112,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Frobenius norm of ``X - H @ components_``.
     explained_ : float
         The share of the sum of squares of X that the programs explain; what the baseline predicts is no part of it.
+    explained_variation_ : float
+        The share of the selected genes' variation around their means that the programs explain.
     penalty_, gauge_scale_, gene_weights_
         What ``transform`` solves with: the penalty of the fit, the factor that takes each program from the public
         gauge to the solver's, and the weight of every gene or ``None``.

@@ -11,7 +11,7 @@ from scipy import sparse
 from genesieve.core.cells.sources import Source
 from genesieve.core.objective import gram_of
 
-# Of the cells of a fit, so many are looked at for what is usual; and those below this share of them are poorly described.
+# So many cells of a fit are looked at for what is usual; whoever is below this share of them is poorly described.
 USUAL_CELLS = 2000
 POOR_SHARE = 0.01
 

@@ -250,8 +250,8 @@ def case_note(gene_sets: Mapping[str, Sequence[str]], background: Sequence[str])
         return None
     example = min(gene for gene in but_for_case if gene not in folded.values())
     return (
-        f"{alike} of the gene sets' {len(names)} genes are among those of the data, and {len(but_for_case)} but for their"
-        f" case ({example!r} there, {folded[example.casefold()]!r} here): take sets of the same species"
+        f"{alike} of the gene sets' {len(names)} genes are in the data, and {len(but_for_case)} but for their case"
+        f" ({example!r} there, {folded[example.casefold()]!r} here): take sets of the same species"
     )
 
 

@@ -11,8 +11,8 @@ import numpy as np
 OUTLIER_RATIO = 0.8
 # And the two groups stand this far apart, in standard deviations within them: one Gaussian cut in two has 2.65.
 OUTLIER_SEPARATION = 3.0
-# Outliers are the exception; a low group of more cells, and of a larger share, is a part of the data: in real ones a type
-# that expresses less than the others. The paper's set has 20 outliers among its 60 cells, of which up to 26 are low.
+# Outliers are the exception; a low group of more cells, and of a larger share, is a part of the data: in real ones, a
+# type that expresses less than the others. The paper's set has 20 outliers among its 60 cells; up to 26 are low.
 OUTLIER_CELLS = 30
 OUTLIER_SHARE = 0.05
 
@@ -39,9 +39,10 @@ def find_outliers(
     """Cells that use little of all programs, if they form a group of their own.
 
     A cell's usage is the length of its fitted expression ``h W^T``, from ``gene_gram = W^T W``. The logarithms are
-    cut in two where the groups differ most (exact 2-means on a line). The low group is flagged if it is the
-    exception (at most 30 cells or 5 % of them, and less than half), its geometric mean is at most ``max_ratio`` of the high group's, and the means differ by at
-    least ``min_separation`` standard deviations within the groups. Cells without any usage are always flagged.
+    cut in two where the groups differ most (exact 2-means on a line). The low group is flagged if it is the exception
+    (at most 30 cells or 5 % of them, and less than half), its geometric mean is at most ``max_ratio`` of the high
+    group's, and the means differ by at least ``min_separation`` standard deviations within the groups. Cells without
+    any usage are always flagged.
     """
     H = np.asarray(H, dtype=np.float64)
     usage = np.sqrt(np.maximum(np.einsum("ij,ij->i", H @ gene_gram, H), 0.0))

@@ -9,8 +9,8 @@ from sklearn.preprocessing import normalize
 # had a cosine of at most 0.95. Above this they say the same thing.
 DUPLICATE_COSINE = 0.97
 
-# Under a penalty programs are profiles of whole cells, alike by nature. Weighted by variation, as the fit has them, the most
-# alike two on PBMC 3k have 0.95 with a program for every type, and 0.96 where two share a type.
+# Under a penalty programs are profiles of whole cells, alike by nature. Weighted by variation, as the fit has them, the
+# most alike two on PBMC 3k have 0.95 with a program for every type, and 0.96 where two share a type.
 ALIKE_COSINE = 0.955
 
 # Programs that lead fewer cells, and a smaller share of them, are tiny: a few odd cells, not a type.

@@ -149,9 +149,9 @@ def _tell_fit(adata: AnnData, key: str, fit: Fit, X: Any, columns: np.ndarray, H
     write_cell_fit(adata, key, explained, poor)
     if poor.mean() > MANY_POOR:
         message = (
-            f"the programs describe {poor.mean():.0%} of the new cells worse than 99% of the cells of the fit (median share"
-            f" explained {np.median(explained):.2f}, there {float(usual['median']):.2f}): types that the fit has not seen,"
-            " other depth, or values prepared otherwise"
+            f"the programs describe {poor.mean():.0%} of the new cells worse than 99% of the cells of the fit (median"
+            f" share explained {np.median(explained):.2f}, there {float(usual['median']):.2f}): types that the fit has"
+            " not seen, other depth, or values prepared otherwise"
         )
         warnings.warn(message, UserWarning, stacklevel=3)
 

@@ -16,8 +16,8 @@ import pandas as pd
 
 from genesieve._anndata import without_stream
 from genesieve._slots.read import read_fit
-from genesieve.core.cells.streamed import streamed
 from genesieve._spreadsheets import without_formulas
+from genesieve.core.cells.streamed import streamed
 from genesieve.tl._tables import cells_table, clusters_table, genes_table, programs_table, scores_table
 from genesieve.workflow.model import save_model
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ENOUGH_GENES = 0.5  # share of the model's genes below which a projection is warned of
-MANY_POOR = 0.1  # share of new cells that programs may describe poorly without a word; of the fit's own it is 1 %
+MANY_POOR = 0.2  # share of new cells that programs may describe poorly without a word; of the fit's own it is below 1 %
 
 
 def project(
@@ -79,12 +79,12 @@ def project(
         cluster whose mean usages are most alike), ``obs["ssnmf_confidence"]``, and in ``uns["ssnmf"]`` what
         `genesieve.tl.outliers` needs. How well the programs describe a cell is in ``obs["ssnmf_explained"]``, the
         share of its expression of the selected genes that they reproduce, and ``obs["ssnmf_poor_fit"]`` marks cells
-        with less of it than 99 % of those of the fit (not for fits with batches).
+        with less of it than nearly all of those of the fit (not for fits with batches).
 
     Warns
     -----
     UserWarning
-        If more than half of the model's genes are missing, or more than a tenth of the cells are poorly described:
+        If more than half of the model's genes are missing, or more than a fifth of the cells are poorly described:
         new types get the label of the least unlike program, whatever they are.
 
     Examples
@@ -143,7 +143,7 @@ def _tell_fit(adata: AnnData, key: str, fit: Fit, X: Any, columns: np.ndarray, H
     write_cell_fit(adata, key, explained, poor)
     if poor.mean() > MANY_POOR:
         message = (
-            f"the programs describe {poor.mean():.0%} of the new cells worse than 99% of the cells of the fit (median"
+            f"the programs describe {poor.mean():.0%} of the new cells worse than nearly all cells of the fit (median"
             f" share explained {np.median(explained):.2f}, there {float(usual['median']):.2f}): types that the fit has"
             " not seen, other depth, or values prepared otherwise"
         )

@@ -38,9 +38,9 @@ def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.n
         gene_weights[given] = model.gene_weights_
         write_gene_weights(adata, key, gene_weights)
     _write_usages(adata, keys, H, Labelling(model.labels_, model.confidence_, model.cluster_centers_))
-    clusters = {} if model.cluster_centers_ is None else {"cluster_centers": model.cluster_centers_}
+    arrays = {"cluster_centers": model.cluster_centers_, "stability": model.stability_}
     adata.uns[keys.fit] = {
-        **clusters,
+        **{name: array for name, array in arrays.items() if array is not None},
         "params": {**_pack_params(model), **source},
         "objective": float(model.objective_),
         "history": {name: np.asarray(course) for name, course in model.history_.items()},

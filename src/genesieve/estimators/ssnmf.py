@@ -54,6 +54,10 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         costs more than it gains; 1e-3, the paper's, for the others.
     n_restarts
         Fits from different starts, of which the one with the lowest objective is kept.
+    consensus
+        Take what ``n_restarts`` fits agree on instead: plain fits, on a sample where cells are many, whose programs are
+        clustered; one fit then sets out from the medians, with the penalty and the exact budget. ``stability_`` says
+        how many of them have each program.
     labels
         How cells are labelled: ``"argmax"``, by their most used program; ``"kmeans"``, by clusters of their usages;
         ``"leiden"``, by clusters on a graph of neighbours in usages and in the selected genes.
@@ -111,6 +115,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Frobenius norm of ``X - H @ components_``.
     explained_ : float
         The share of the sum of squares of X that the programs explain; what the baseline predicts is no part of it.
+    stability_ : (n_components,) array or None
+        The share of the fits of a consensus that have each program; ``None`` without one.
     penalty_, gauge_scale_, gene_weights_
         What ``transform`` solves with: the penalty of the fit, the factor that takes each program from the public
         gauge to the solver's, and the weight of every gene or ``None``.
@@ -155,6 +161,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         max_iter: int = 200,
         tol: float | None = None,
         n_restarts: int = 1,
+        consensus: bool = False,
         labels: str = "argmax",
         n_clusters: int | None = None,
         resolution: float | None = None,
@@ -178,6 +185,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.n_restarts = n_restarts
+        self.consensus = consensus
         self.labels = labels
         self.n_clusters = n_clusters
         self.resolution = resolution
@@ -267,7 +275,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.baseline_, self.orthogonality_, self.gene_weights_ = read_choices(self, blocks)
         blocks = blocks.weighted(self.gene_weights_, baseline=self.baseline_)
         rng = as_generator(self.random_state)
-        best = fit_starts(self, blocks, rng.spawn(self.n_restarts))
+        best = fit_starts(self, blocks, rng.spawn(1 if self.consensus else self.n_restarts))
         H = publish(self, best, usages_of(blocks, best), blocks)
         label(self, blocks, H, seed=int(rng.integers(2**31)))
         return H

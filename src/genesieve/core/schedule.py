@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -41,8 +42,12 @@ WEAKER_PENALTIES = (0.0, 0.4)
 # them led nine of ten starts to a minimum that 1,000 led one of ten to.
 CHOSEN_GENES_EACH = 40
 CHOSEN_GENES = 500
-# The lowest of so many, then.
+# So many starts are tried there. They end in few minima, and the lowest on these genes need not be so on all: up
+# to so many of them, and the first fit, go on to all genes, where the lowest is kept.
 CHOSEN_STARTS = 6
+FINALISTS = 4
+# Relative difference of objectives from which on fits count as different minima.
+OTHER_MINIMUM = 3e-5
 # Alg. 4: the penalty's first value, its growth, how many there are, and the error at which H counts as orthogonal.
 FIRST_PENALTY = 0.1
 PENALTY_GROWTH = 1.5
@@ -94,7 +99,7 @@ class Schedule:
         """Fit few of the cells, on the genes that count most in them."""
         n_genes = max(sampling.SAMPLE_GENES, self.n_genes or 0, self.rank)
         few = sampling.sample(many, rng, n_genes=n_genes, required=self.required)
-        cells, start = self._start(few.cells, problem, rng)
+        cells, start = self._start(few.cells, problem, rng, genes=few.genes)
         fitted = self._solve(self._early(problem, cells, FINE_TOLERANCE, genes=few.genes), start.factors)
         directions = few.embed(cells.directions) if isinstance(cells, LowRank) else None
         factors = Factors(FROM_ZERO, few.embed(fitted.factors.W))
@@ -148,52 +153,60 @@ class Schedule:
         tol, last = ORTHOGONALITY_TOLERANCE, solver.last_penalty
         return continuation(run, problem, start, penalties, tol=tol, last=last, journal=journal)
 
-    def _start(self, cells: Cells, problem: Problem, rng: np.random.Generator) -> tuple[Cells, WarmStart]:
-        """Cells on their leading directions, where that saves work, and the start by its name."""
+    def _start(
+        self, cells: Cells, problem: Problem, rng: np.random.Generator, *, genes: np.ndarray | None = None
+    ) -> tuple[Cells, WarmStart]:
+        """Cells (on these genes) on their leading directions, where that saves work, and the start by its name."""
         assert isinstance(self.init, str)
+        approximation = low_rank_approximation(cells, self.rank, rng)
+        first = STARTS[self.init](approximation, self.rank, rng)
         if self.init != "nmf" or not (self.consensus or self._keeps_budget):
-            approximation = low_rank_approximation(cells, self.rank, rng)
-            return approximation, WarmStart(STARTS[self.init](approximation, self.rank, rng), problem.penalty)
-        chosen = self._choose(cells, rng)
+            return approximation, WarmStart(first, problem.penalty)
+        chosen = self._choose(cells, first.W, rng)
         on_chosen = low_rank_approximation(chosen.cells, self.rank, rng)
-        start, stability = self._best_start(replace(problem, cells=on_chosen), rng)
-        near = chosen.embed(on_chosen.directions) if isinstance(on_chosen, LowRank) else None
-        approximation = low_rank_approximation(cells, self.rank, rng, near=near)
-        factors = Factors(FROM_ZERO, chosen.embed(start.W))
-        return approximation, WarmStart(factors, problem.penalty, stability=stability)
+        tried = self._plain_fits(on_chosen, rng)
+        found = agreed(tried) if self.consensus else None
+        if isinstance(on_chosen, LowRank):
+            approximation = low_rank_approximation(cells, self.rank, rng, near=chosen.embed(on_chosen.directions))
+        if found is not None:
+            factors = Factors(FROM_ZERO, chosen.embed(found.W))
+            return approximation, WarmStart(factors, problem.penalty, stability=found.stability)
+        led = self._led(replace(problem, cells=on_chosen, constraint=NonNegative()), [fit.factors for fit in tried])
+        finalists = [Factors(FROM_ZERO, chosen.embed(fit.factors.W)) for fit in different_minima(led)[:FINALISTS]]
+        on_all = self._early(problem, approximation, FINE_TOLERANCE, genes=genes)
+        best = best_of(self._led(on_all, [*finalists, first]))
+        return approximation, WarmStart(best.factors, problem.penalty)
 
     @property
     def _keeps_budget(self) -> bool:
         return self.n_genes is not None and self.sparsity is not None
 
-    def _choose(self, cells: Cells, rng: np.random.Generator) -> sampling.Sample:
-        """The cells on the genes that programs of a first fit explain best; on all genes where all are kept."""
-        n_genes = (
-            min(max(CHOSEN_GENES, CHOSEN_GENES_EACH * self.rank), cells.shape[1])
-            if self._keeps_budget
-            else cells.shape[1]
-        )
-        genes = np.ones(cells.shape[1], dtype=bool)
-        if n_genes < cells.shape[1]:
-            W = starts.nmf(low_rank_approximation(cells, self.rank, rng), self.rank, rng).W
-            sweep = cells.sweep(W, FROM_ZERO, Overlap().cell_step(gram_of(W)))
-            budget = RowSparse(n_genes, baseline_gains=cells.baseline_gains)
-            genes &= budget.best(sweep.gram, sweep.cross, W, threads=cells.threads).any(axis=1)
+    def _choose(self, cells: Cells, W: np.ndarray, rng: np.random.Generator) -> sampling.Sample:
+        """The cells on the genes that programs W explain best; on all genes where all are kept."""
+        n_genes = min(max(CHOSEN_GENES, CHOSEN_GENES_EACH * self.rank), cells.shape[1])
+        if n_genes == cells.shape[1] or not self._keeps_budget:
+            return sampling.sample(cells, rng, n_cells=cells.shape[0], n_genes=cells.shape[1])
+        sweep = cells.sweep(W, FROM_ZERO, Overlap().cell_step(gram_of(W)))
+        budget = RowSparse(n_genes, baseline_gains=cells.baseline_gains)
+        genes = np.asarray(budget.best(sweep.gram, sweep.cross, W, threads=cells.threads).any(axis=1))
         return sampling.sample(cells, rng, n_cells=cells.shape[0], n_genes=int(genes.sum()), required=genes)
 
-    def _best_start(self, problem: Problem, rng: np.random.Generator) -> tuple[Factors, np.ndarray | None]:
-        """The consensus of some plain fits, or the lowest of them, led on by weaker penalties."""
-        cells, n_fits = on_one_thread(problem.cells), self.consensus or CHOSEN_STARTS
-        tried = side_by_side(
-            lambda rng: starts.plain_fit(cells, self.rank, rng, n_starts=1), rng.spawn(n_fits), problem.cells.threads
+    def _plain_fits(self, cells: Cells, rng: np.random.Generator) -> list[Result]:
+        """Fits without a penalty, each from a random start."""
+        alone, rngs = on_one_thread(cells), rng.spawn(self.consensus or CHOSEN_STARTS)
+        return side_by_side(lambda rng: starts.plain_fit(alone, self.rank, rng, n_starts=1), rngs, cells.threads)
+
+    def _led(self, problem: Problem, tried: Sequence[Factors]) -> list[Result]:
+        """Where weaker penalties lead some starts."""
+        shares = WEAKER_PENALTIES if self.orthogonality not in ("exact", 0.0) else (0.0,)
+        strength = 0.0 if self.orthogonality == "exact" else float(self.orthogonality)
+        penalties = [self._solver.penalty(share * strength) for share in shares]
+        alone = replace(
+            problem, cells=on_one_thread(problem.cells), max_iter=starts.EARLY_ITERATIONS, tol=FINE_TOLERANCE
         )
-        found = agreed(tried) if self.consensus else None
-        start = best_of(tried).factors if found is None else Factors(FROM_ZERO, found.W)
-        if self.orthogonality not in ("exact", 0.0):
-            penalties = [self._solver.penalty(share * float(self.orthogonality)) for share in WEAKER_PENALTIES]
-            problem = replace(problem, constraint=NonNegative(), max_iter=starts.EARLY_ITERATIONS, tol=FINE_TOLERANCE)
-            start = continuation(self._solver.run, problem, start, penalties, tol=0.0).factors
-        return start, None if found is None else found.stability
+        return side_by_side(
+            lambda start: continuation(self._solver.run, alone, start, penalties, tol=0.0), tried, problem.cells.threads
+        )
 
     def _constraint(self, cells: Cells, genes: np.ndarray | None = None) -> Constraint:
         """The set for W, on all genes or on some of them, with the baseline of the cells."""
@@ -205,6 +218,15 @@ class Schedule:
             return EntrySparse(self.n_genes * self.rank)
         required = self.required if self.required is None or genes is None else self.required[genes]
         return RowSparse(self.n_genes, required, cells.baseline_gains)
+
+
+def different_minima(results: Sequence[Result]) -> list[Result]:
+    """One result of every minimum, the lowest first."""
+    found: list[Result] = []
+    for result in sorted(results, key=lambda result: result.objective):
+        if not found or result.objective > (1.0 + OTHER_MINIMUM) * found[-1].objective:
+            found.append(result)
+    return found
 
 
 def score_cells(

@@ -86,6 +86,17 @@ def write_projection(adata: AnnData, key: str, fit: Fit, H: np.ndarray, found: L
     adata.uns[Keys(key).fit] = {"method": "projection", "gene_gram": gram_of(fit.weights), **clusters}
 
 
+def write_catalogue_usages(
+    adata: AnnData, key: str, H: np.ndarray, found: Labelling, names: list[str], gene_gram: np.ndarray
+) -> None:
+    """Fill the slots of cells that were scored with the named programs of a catalogue."""
+    _forget(adata, Keys(key))
+    _write_usages(adata, Keys(key), H, found)
+    adata.uns[Keys(key).fit] = {"method": "catalogue", "gene_gram": gene_gram}
+    write_found(adata, key, annotation=pd.DataFrame({"program": np.arange(len(names)).astype(str), "name": names}))
+    rename_labels(adata, key, names)
+
+
 def _write_usages(adata: AnnData, keys: Keys, H: np.ndarray, found: Labelling) -> None:
     """Usages, and the labels that follow from them."""
     n_labels = H.shape[1] if found.centers is None else len(found.centers)

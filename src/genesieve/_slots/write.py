@@ -42,11 +42,11 @@ def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.n
         scales[given], levels[given] = model.batch_scales_.T, model.gene_levels_
         write_batch_scales(adata, key, scales, levels)
     _write_usages(adata, keys, H, Labelling(model.labels_, model.confidence_, model.cluster_centers_))
-    clusters = {} if model.cluster_centers_ is None else {"cluster_centers": model.cluster_centers_}
+    arrays = {"cluster_centers": model.cluster_centers_, "stability": model.stability_}
     batches = {} if model.batches_ is None else {"batches": np.asarray(model.batches_, dtype=str)}
     variation = getattr(model, "explained_variation_", None)
     adata.uns[keys.fit] = {
-        **clusters,
+        **{name: array for name, array in arrays.items() if array is not None},
         **batches,
         "params": {**_pack_params(model), **source},
         "objective": float(model.objective_),

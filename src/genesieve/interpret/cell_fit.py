@@ -14,8 +14,8 @@ from genesieve.core.objective import gram_of
 # So many cells of a fit are looked at for what is usual, and those that only this share of them is below.
 USUAL_CELLS = 2000
 POOR_SHARE = 0.01
-# Programs know the cells of their fit a little better than others of the same kind: poor begins so much further down, as
-# a share of the way from the median to that cell in a hundred, and at most at this share of the median. On a model of
+# Programs know the cells of their fit a little better than others of the same kind: poor begins so much further down,
+# as a share of the way from the median to that cell in a hundred, and at most at this share of it. On a model of
 # blood, another study's blood has hardly a cell below it, bone marrow with leukaemia a third.
 ALLOWANCE, LARGEST_POOR = 0.5, 0.75
 

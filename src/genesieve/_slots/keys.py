@@ -118,6 +118,11 @@ class Keys:
         return f"{self.key}_panel_fit"
 
     @property
+    def select(self) -> str:
+        """``uns``: how many programs and genes the data suggest, and why."""
+        return f"{self.key}_select"
+
+    @property
     def derived(self) -> tuple[str, ...]:
         """``uns``: everything that follows from a fit and goes when it is replaced."""
         return (

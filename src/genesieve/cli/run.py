@@ -108,12 +108,8 @@ def run(
     record, settings = workflow.repeated(repeat) if repeat is not None else (None, workflow.Settings())
     settings = _merged(context, settings, repeating=record is not None)
     data, gene_sets = _inputs(data, gene_sets, record)
-    missing = [
-        name for name, value in (("--rank", settings.rank), ("--genes", settings.genes), ("-o", out)) if value is None
-    ]
-    if missing:
-        raise typer.BadParameter(f"{', '.join(missing)} must be given", ctx=context)
-    assert out is not None
+    if out is None:
+        raise typer.BadParameter("-o must be given", ctx=context)
     watch = watcher(quiet=quiet)
     command = ["genesieve", *sys.argv[1:]]
     resources = workflow.Resources(memory, dask, None if checkpoint is None else str(checkpoint))

@@ -20,7 +20,7 @@ from genesieve._anndata import (
 )
 from genesieve._checks import listing
 from genesieve._slots.read import table_of
-from genesieve._slots.write import write_fit
+from genesieve._slots.write import write_fit, write_selection
 from genesieve.estimators._parameters import WEIGHTINGS
 from genesieve.estimators.ssnmf import SSNMF
 from genesieve.interpret.programs import DUPLICATE_COSINE, near_duplicates
@@ -34,8 +34,8 @@ SHOWN_PAIRS = 5  # of programs that are alike, in a warning
 
 def ssnmf(
     adata: AnnData,
-    n_components: int,
-    n_genes: int | None = None,
+    n_components: int | str,
+    n_genes: int | str | None = None,
     *,
     layer: str | None = None,
     use_raw: bool = False,
@@ -55,9 +55,9 @@ def ssnmf(
         Logged expression, say from `genesieve.pp.prepare`. Values may be outside memory, in a backed or lazy AnnData:
         every pass then reads them in blocks of cells.
     n_components
-        Number of programs.
+        Number of programs; ``"auto"``: what `genesieve.tl.select` suggests.
     n_genes
-        Gene budget; ``None`` keeps all genes.
+        Gene budget; ``None`` keeps all genes, ``"auto"`` as many as `genesieve.tl.select` suggests.
     layer
         Layer to factorise; ``None`` takes ``X``.
     use_raw
@@ -99,6 +99,8 @@ def ssnmf(
             Genes that carry a weight, and genes that could have.
         ``uns["ssnmf"]``
             ``params``, ``objective``, ``history`` and ``method``.
+        ``uns["ssnmf_select"]``
+            With ``"auto"``, what led to the numbers, as `genesieve.tl.select` keeps it.
 
     Warns
     -----
@@ -127,6 +129,8 @@ def ssnmf(
     H = model.fit_transform(X if given.all() else select_genes(X, given))
     source = {"layer": layer} if layer is not None else {}
     write_fit(adata, key_added, model, H, given, {**source, "use_raw": use_raw, "values": values})
+    if model.selection_ is not None:
+        write_selection(adata, key_added, model.selection_, adata.var_names[given])
     _warn_duplicates(model)
     return adata if copy else None
 

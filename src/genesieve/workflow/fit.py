@@ -19,6 +19,7 @@ from genesieve.workflow.cluster import connected
 from genesieve.workflow.folder import read_record, staged, write_record
 from genesieve.workflow.outputs import KEY, write_outputs
 from genesieve.workflow.provenance import SAMPLED, Log, file_fingerprint, versions
+from genesieve.workflow.selection import choose_sizes, chosen_sizes
 from genesieve.workflow.settings import Resources, Settings, asked_for
 from genesieve.workflow.stages import Given, Place, check_gene_sets, interpret, prepare, score, take
 from genesieve.workflow.watch import Watcher
@@ -95,6 +96,7 @@ def run(
                 _check_same_data(given, repeats, moved=given.source.get("path") != repeats["data"].get("path"))
         with watch.stage("prepare"), log.timed("prepare"):
             prepare(given.adata, settings)
+        choose_sizes(given.adata, model, settings, watch, log)
         with watch.fit(_most_iterations(model)) as callback, log.timed("fit"), asked_for():
             model.set_params(callback=callback)
             tl.ssnmf(given.adata, **model.get_params(), exclude_genes=settings.exclude_genes, key_added=KEY)
@@ -160,6 +162,7 @@ def _record(
             "converged": bool(fit.record["converged"]),
             "selected_genes": int(fit.selected.sum()),
         },
+        **chosen_sizes(given.adata, settings),
         "scores": scores,
         "versions": versions(),
         "timings": log.timings,  # filled to the end: the record is written last

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check format lint types layers portable portable-all matrix readme bench clean
+.PHONY: setup demo test check format lint types layers portable portable-all matrix readme bench docs dist coverage clean
 
 setup: .venv/.ready
 
@@ -45,8 +45,17 @@ matrix: setup
 readme: setup  # writes what the demo prints into README.md
 	$(BIN)/python tests/readme.py
 
+docs: setup  # into docs/_build/html; notebooks run where they or genesieve changed
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+
+dist: setup  # sdist and wheel into dist; the wheel is installed elsewhere and tried
+	$(BIN)/python tests/dist.py
+
+coverage: setup  # lines of src that the tests run
+	$(BIN)/pytest -q -n auto --dist loadfile --cov=genesieve --cov-report=term-missing:skip-covered
+
 bench: setup
 	$(BIN)/python -m benchmarks.speed
 
 clean:
-	rm -rf .venv .venvs .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venvs .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build docs/generated dist

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+from operator import attrgetter
 from pathlib import Path
+from types import ModuleType
 
 import matplotlib as mpl
 import pytest
@@ -15,9 +17,11 @@ import genesieve as gs
 from genesieve.cli import app
 from readme import README
 
-PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
+DOCS = README.parent / "docs"
+PAGES = [README, *sorted(DOCS.glob("*.md"))]
+NOTEBOOKS = sorted((DOCS / "tutorials").glob("[!i]*.md"))  # these run when the pages are built
 # The others start from files or clusters of the reader's own.
-RUN = ["README.md", "cli.md", "quickstart.md", "report.md"]
+RUN = ["README.md", "cli.md", "index.md", "quickstart.md", "report.md"]
 
 
 def code(page: Path, language: str) -> list[str]:
@@ -39,9 +43,9 @@ def test_the_python_of_a_page_runs(name, tmp_path, monkeypatch):
     plt.close("all")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *NOTEBOOKS], ids=lambda page: page.name)
 def test_the_python_of_a_page_is_python_and_its_names_are_ours(page):
-    for block in code(page, "python"):
+    for block in code(page, "python") + code(page, r"\{code-cell\}(?:\n:tags:.*\n)?"):
         compile(block, page.name, "exec")
     for dotted in re.findall(r"\bgs((?:\.[A-Za-z_]+)+)", page.read_text(encoding="utf-8")):
         found = gs
@@ -76,3 +80,46 @@ def test_the_snippet_for_scanpy_prepares_the_genes_of_the_demo(tmp_path, monkeyp
     exec(snippet.partition("gs.tl.ssnmf")[0], names)
     genes = re.search(r"programs on \d+ of (\d+) genes", README.read_text(encoding="utf-8"))
     assert names["adata"].n_vars == int(genes[1])
+
+
+# ------------------------------------------------------------------------------------------------------------- the site
+
+
+def contents(page: Path) -> list[str]:
+    """What the tables of contents of a page list; a name with ``?`` need not be there yet."""
+    blocks = re.findall(r"^```\{toctree\}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return [line for line in "\n".join(blocks).splitlines() if line and not line.startswith(":")]
+
+
+@pytest.mark.parametrize("folder", [DOCS, DOCS / "tutorials"], ids=lambda folder: folder.name)
+def test_every_page_has_one_place_in_the_contents(folder):
+    listed = contents(folder / "index.md")
+    there = {page.stem for page in folder.glob("*.md")} - {"index"}
+    assert there <= {name.rstrip("?") for name in listed}, "a page needs a place in index.md"
+    assert all((folder / f"{name}.md").exists() for name in listed if not name.endswith("?"))
+    assert len(listed) == len(set(listed))
+
+
+def documented() -> set[str]:
+    """The names on the API page, below genesieve."""
+    blocks = re.findall(r"^\.\. autosummary::\n(.*?)^```", (DOCS / "api.md").read_text(), re.DOTALL | re.MULTILINE)
+    return {line.strip() for line in "\n".join(blocks).splitlines() if line.strip() and ":" not in line}
+
+
+def public() -> set[str]:
+    """Everything in ``__all__`` of genesieve and of its public modules."""
+    parts = {name: getattr(gs, name) for name in gs.__all__}
+    modules = {name: part for name, part in parts.items() if isinstance(part, ModuleType)}
+    below = {f"{name}.{each}" for name, module in modules.items() for each in module.__all__}
+    return below | set(parts) - set(modules) - {"__version__"}
+
+
+def test_the_api_page_has_every_public_name_and_no_other():
+    assert documented() == public(), "docs/api.md must list what is in __all__"
+
+
+@pytest.mark.parametrize("name", sorted(public() - {"io.can_stay_in_file", "io.size_in_memory"}))  # one-liners
+def test_every_public_function_and_class_has_an_example(name):
+    value = attrgetter(name)(gs)
+    if callable(value) and not (isinstance(value, type) and issubclass(value, Exception)):
+        assert ">>>" in value.__doc__, f"gs.{name} has no example in its docstring"

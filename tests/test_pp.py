@@ -189,12 +189,24 @@ def test_equal_totals_are_linear_however_small():
     assert adata.uns["genesieve_prepare"]["values"] == "linear"
 
 
-def test_the_share_of_cells_follows_the_kind_of_data():
-    full_length, sparser = make(np.full((10, 5), 50.5)), make(np.eye(10) * 50.5)
-    pp.prepare(full_length)
-    pp.prepare(sparser)
+def test_the_cells_that_must_show_a_gene_follow_the_kind_of_data():
+    full_length, sparser, larger = make(np.full((10, 5), 50.5)), make(np.eye(10) * 50.5), make(np.eye(10).repeat(30, 0))
+    for adata in (full_length, sparser, larger):
+        pp.prepare(adata)
     assert full_length.uns["genesieve_prepare"]["min_cells"] == 0.3
     assert sparser.uns["genesieve_prepare"]["min_cells"] == 0.05
+    assert larger.uns["genesieve_prepare"]["min_cells"] == 10
+
+
+def test_markers_of_a_rare_type_stay():
+    counts = np.random.default_rng(0).poisson(0.1, (2000, 60)).astype(np.float32)
+    counts[:, :2] = 0
+    counts[:12, 0] = 30  # of twelve cells in two thousand
+    counts[:9, 1] = 30  # of too few to be told from chance
+    adata = make(counts)
+    pp.prepare(adata)
+    assert "0" in adata.var_names
+    assert "1" not in adata.var_names
 
 
 def test_empty_cells_stay_empty():
@@ -210,7 +222,7 @@ def test_what_was_done_is_logged(caplog):
     with caplog.at_level(logging.INFO, logger="genesieve"):
         pp.prepare(make(draw_counts()), min_cells=2)
     assert "values are counts (by their looks)" in caplog.text
-    assert "of 40 genes (min_cells=2)" in caplog.text
+    assert "of 40 genes, those seen in at least 2 cells" in caplog.text
 
 
 @pytest.mark.parametrize("values", ["counts", "linear", "log"])

@@ -36,7 +36,14 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
 class Synthetic(NamedTuple):
-    """A synthetic data set with its known classes."""
+    """A synthetic data set with its known classes.
+
+    Examples
+    --------
+    >>> X, labels = synthetic(random_state=0)
+    >>> X.shape, labels.shape
+    ((60, 500), (60,))
+    """
 
     X: NDArray[np.float64]
     """Cells x genes, non-negative."""

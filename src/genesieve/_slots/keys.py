@@ -123,6 +123,31 @@ class Keys:
         return f"{self.key}_select"
 
     @property
+    def compare(self) -> str:
+        """``uns``: table of the programs' usage between groups."""
+        return f"{self.key}_compare"
+
+    @property
+    def compare_samples(self) -> str:
+        """``uns``: table of the programs' usage in every sample."""
+        return f"{self.key}_compare_samples"
+
+    @property
+    def annotation(self) -> str:
+        """``uns``: table of the names suggested for the programs, with their evidence."""
+        return f"{self.key}_annotation"
+
+    @property
+    def coverage(self) -> str:
+        """``uns``: table of the samples that have each program."""
+        return f"{self.key}_coverage"
+
+    @property
+    def gene_confidence(self) -> str:
+        """``uns``: table of the share of samples in which genes are raised."""
+        return f"{self.key}_gene_confidence"
+
+    @property
     def derived(self) -> tuple[str, ...]:
         """``uns``: everything that follows from a fit and goes when it is replaced."""
         return (
@@ -134,4 +159,9 @@ class Keys:
             self.outlier_rule,
             self.panel,
             self.panel_fit,
+            self.compare,
+            self.compare_samples,
+            self.annotation,
+            self.coverage,
+            self.gene_confidence,
         )

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from anndata import AnnData
 
 MAKERS = {
+    "annotation": "annotate",
+    "compare_samples": "compare",
+    "coverage": "metaprograms",
     "enrichment": "enrich",
+    "gene_confidence": "metaprograms",
     "outlier": "outliers",
     "outlier_score": "outliers",
     "outlier_rule": "outliers",
@@ -79,9 +83,26 @@ class Projection:
 
     @property
     def names(self) -> list[str]:
-        """Names of the programs: the categories of their labels, so that renaming those renames the programs."""
-        labels = self.of_cells("labels").astype("category").cat.categories
-        return [str(labels[i]) if i >= 0 else str(program) for program, i in enumerate(self.categories)]
+        """Names of the programs: the categories of their labels, so that renaming those renames the programs.
+
+        A program whose label is its number has the name that `genesieve.tl.annotate` suggests, if there is one.
+        """
+        labels, suggested = self.of_cells("labels").astype("category").cat.categories, self.suggested_names
+        names = [str(labels[i]) if i >= 0 else str(program) for program, i in enumerate(self.categories)]
+        taken = set(names)
+        return [
+            other if name == str(program) and other and other not in taken else name
+            for program, (name, other) in enumerate(zip(names, suggested, strict=True))
+        ]
+
+    @property
+    def suggested_names(self) -> list[str]:
+        """The names that `genesieve.tl.annotate` found, empty where it found none."""
+        slot = Keys(self.key).annotation
+        if slot not in self.adata.uns:
+            return [""] * self.rank
+        found = self.found("annotation").set_index("program")["name"].astype(str)
+        return [str(found.get(program, "")) for program in range(self.rank)]
 
     @cached_property
     def _obs(self) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from genesieve._slots.keys import PREPARE, Keys
-from genesieve._slots.read import Fit
+from genesieve._slots.read import Fit, read_projection
 from genesieve.core.objective import gram_of, pack_penalty
 from genesieve.estimators._parameters import RECORDED
 from genesieve.estimators.ssnmf import SSNMF
@@ -113,6 +113,19 @@ def write_outliers(adata: AnnData, key: str, found: Outliers, rule: dict[str, fl
     adata.obs[Keys(key).outlier_score] = found.score
     measured = {"ratio": found.ratio, "separation": found.separation, "typical": found.typical}
     write_found(adata, key, outlier_rule={**rule, **measured})
+
+
+def rename_labels(adata: AnnData, key: str, names: Sequence[str]) -> None:
+    """Name the categories of the labels after their programs, where they are programs; an empty name changes none."""
+    fit, column = read_projection(adata, key), Keys(key).labels
+    labels = fit.of_cells("labels").astype("category")
+    pairs = zip(fit.categories, names, strict=True)
+    renamed = {labels.cat.categories[category]: name for category, name in pairs if category >= 0 and name}
+    kept = set(labels.cat.categories) - set(renamed)
+    clashing = kept & set(renamed.values())
+    if clashing:
+        raise ValueError(f"names must be new to adata.obs[{column!r}], got {sorted(clashing)[0]!r}, which is there")
+    adata.obs[column] = labels.cat.rename_categories(renamed)
 
 
 def write_preparation(adata: AnnData, recipe: dict[str, Any]) -> None:

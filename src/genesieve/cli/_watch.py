@@ -11,6 +11,7 @@ from types import FrameType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from genesieve.cli._screen import plain
 from genesieve.core.solvers import Progress as Step
 from genesieve.workflow import Watcher
 
@@ -42,6 +43,10 @@ class Screen(Watcher):
         with self.console.status(words):
             yield
         self.console.print(f"{words}: {time.perf_counter() - began:.1f} s")
+
+    def say(self, line: str) -> None:
+        """A line of its own; names in it are no markup."""
+        self.console.print(plain(line), markup=False)
 
     @contextmanager
     def fit(self, most_iterations: int | None) -> Iterator[Callable[[Step], bool]]:

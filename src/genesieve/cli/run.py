@@ -72,7 +72,7 @@ def run(
     min_cells: Annotated[
         float | None,
         typer.Option(
-            help="Drop genes seen in a smaller share (0.05) or number (10) of cells.", rich_help_panel=PREPARING
+            help="Drop genes seen in a smaller share (0.3) or number (10) of cells.", rich_help_panel=PREPARING
         ),
     ] = None,
     preset: Annotated[

@@ -15,6 +15,7 @@ from genesieve import tl
 from genesieve._slots.read import read_fit, read_preparation
 from genesieve.estimators.ssnmf import SSNMF
 from genesieve.io import FileError
+from genesieve.pp import describe
 from genesieve.workflow.cluster import connected
 from genesieve.workflow.folder import read_record, staged, write_record
 from genesieve.workflow.outputs import KEY, write_outputs
@@ -96,6 +97,7 @@ def run(
                 _check_same_data(given, repeats, moved=given.source.get("path") != repeats["data"].get("path"))
         with watch.stage("prepare"), log.timed("prepare"):
             prepare(given.adata, settings)
+        watch.say(describe(read_preparation(given.adata)))
         choose_sizes(given.adata, model, settings, watch, log)
         with watch.fit(_most_iterations(model)) as callback, log.timed("fit"), asked_for():
             model.set_params(callback=callback)

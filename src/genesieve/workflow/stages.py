@@ -130,8 +130,7 @@ def prepare(adata: AnnData, settings: Settings) -> None:
     with asked_for():
         pp.prepare(adata, layer=settings.layer, raw_layer=free, **choices)
         n_genes = int(given_genes(adata, None, settings.exclude_genes, None).sum())
-    done = read_preparation(adata)
-    kept = f"genes seen in at least {done['min_cells']:g} of the cells, of {done['n_genes_given']} given"
+    kept = f"genes that preparing keeps of {read_preparation(adata)['n_genes_given']}"
     limits = {
         "rank": (min(adata.n_obs, n_genes), f"the smaller of {adata.n_obs} cells and {n_genes} {kept}"),
         "genes": (n_genes, kept),

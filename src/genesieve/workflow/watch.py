@@ -19,6 +19,9 @@ class Watcher:
         """Around a stage: read, prepare, interpret, write."""
         yield
 
+    def say(self, line: str) -> None:
+        """A line that the one who waits should see."""
+
     @contextmanager
     def fit(self, most_iterations: int | None) -> Iterator[Callable[[Progress], bool] | None]:
         """Around the fit; gives its callback, which ends it by returning True."""

@@ -53,6 +53,16 @@ class Keys:
         return f"{self.key}_gene_weight"
 
     @property
+    def batch_scales(self) -> str:
+        """``varm``: scales of the genes in every batch (genes, batches), where the fit knew any."""
+        return f"{self.key}_batch_scales"
+
+    @property
+    def levels(self) -> str:
+        """``var``: sums of the genes over those that programs predict, where the fit knew batches."""
+        return f"{self.key}_level"
+
+    @property
     def scores(self) -> str:
         """``varm``: how much every gene belongs to every program (genes, rank)."""
         return f"{self.key}_scores"

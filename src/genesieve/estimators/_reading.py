@@ -110,6 +110,7 @@ def describe_fit(model: Any, blocks: Blocks) -> dict[str, Any]:
     chosen = {name: _plain(getattr(model, name)) for name in DECIDING}
     chosen |= {"rank_": _plain(model.rank_), "n_genes_": _plain(model.n_genes_)}
     chosen["orthogonality_"] = _plain(model.orthogonality_)  # what "auto" stands for
+    chosen["batches"] = _plain(model.batches_)
     mean = blocks.moments().mean
     numbered = float(np.arange(1, len(mean) + 1) @ mean)  # genes in another order give another sum
     return {**chosen, "shape": list(blocks.shape), "squared_norm": blocks.squared_norm, "numbered_means": numbered}

@@ -12,14 +12,16 @@ import pandas as pd
 
 from genesieve._anndata import check_unique_genes, find_genes, kind_of_values, own, read_values, select_genes
 from genesieve._checks import check_choice, check_integer, listing
-from genesieve._slots.read import Fit, read_fit
+from genesieve._slots.read import Fit, read_fit, table_of
 from genesieve._slots.write import write_found, write_projection
+from genesieve.core.batches import Scaling
 from genesieve.core.schedule import score_cells
+from genesieve.estimators._batches import Batches, one_new_batch
 from genesieve.interpret.labels import label_cells, nearest
 from genesieve.interpret.panels import choose_panel, gene_model
 from genesieve.metrics import nmi
 from genesieve.tl._tables import panel_table
-from genesieve.tl.fit import given_genes
+from genesieve.tl.fit import given_genes, read_batch_column
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -38,6 +40,7 @@ def project(
     layer: str | None = None,
     use_raw: bool = False,
     missing: str = "error",
+    batch_key: str | None = None,
     n_jobs: int | None = None,
     copy: bool = False,
 ) -> AnnData | None:
@@ -61,6 +64,10 @@ def project(
     missing
         What to do about selected genes that ``adata`` lacks: ``"error"``; ``"zero"``, they were measured and not seen
         (say, dropped by a filter); ``"ignore"``, they were not measured: cells are scored by the other genes.
+    batch_key
+        For a fit that knew batches, the column of ``adata.obs`` with those of the new cells. Batches of the fit have
+        their scales from there; those of a new batch are found from its cells and the programs. ``None``: the column of
+        the fit's name, if there is one, else all new cells are one new batch.
     n_jobs
         Threads; ``None`` or -1 uses every core there is.
     copy
@@ -102,11 +109,31 @@ def project(
         scale=fit.scale,
         penalty=fit.penalty,
         gene_weights=None if fit.gene_weights is None else fit.gene_weights[fit.selected][scored],
+        scaling=_scaling(adata, fit, batch_key, scored),
         n_jobs=n_jobs,
     )
     found = label_cells(H, "argmax") if fit.centers is None else nearest(H, fit.centers)
     write_projection(adata, key_added or key, fit, H, found)
     return adata if copy else None
+
+
+def _scaling(adata: AnnData, fit: Fit, batch_key: str | None, scored: np.ndarray) -> Scaling | None:
+    """How new cells are scaled on the genes scored; None for a fit that knew no batches."""
+    if fit.batches is None:
+        if batch_key is not None:
+            raise ValueError(f"batch_key must be None for a fit without batches, got {batch_key!r}")
+        return None
+    known, levels = fit.batch_scales[fit.selected][scored].T, fit.levels[fit.selected][scored]
+    return _batches_of(adata, fit, batch_key).scaling(fit.batches, known, levels)
+
+
+def _batches_of(adata: AnnData, fit: Fit, batch_key: str | None) -> Batches:
+    of_fit = fit.params.get("batch_key")
+    if batch_key is None and of_fit in table_of(adata.obs):
+        batch_key = of_fit
+    if batch_key is None:
+        return one_new_batch(adata.n_obs)
+    return read_batch_column(adata, batch_key)
 
 
 def _check_missing(adata: AnnData, genes: pd.Index, there: np.ndarray, missing: str) -> None:

@@ -46,6 +46,7 @@ class Settings(_OfFit):  # type: ignore[misc]  # its base is made from the table
     min_cells: float | None = None
     preset: str | None = None
     known: str | None = None  # column of obs with the known types
+    batch: str | None = None  # column of obs with the batches
     method: str | None = None  # one of the paper's factorisations
     exclude_genes: str | None = None
 

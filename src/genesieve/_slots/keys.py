@@ -133,6 +133,21 @@ class Keys:
         return f"{self.key}_select"
 
     @property
+    def panel_curve(self) -> str:
+        """``uns``: table of how well panels of growing size do."""
+        return f"{self.key}_panel_curve"
+
+    @property
+    def panel_types(self) -> str:
+        """``uns``: table of how well the panel recognises each type, and what it takes it for."""
+        return f"{self.key}_panel_types"
+
+    @property
+    def panel_confusion(self) -> str:
+        """``uns``: table of the types that cells of a type are taken for."""
+        return f"{self.key}_panel_confusion"
+
+    @property
     def compare(self) -> str:
         """``uns``: table of the programs' usage between groups."""
         return f"{self.key}_compare"
@@ -169,6 +184,9 @@ class Keys:
             self.outlier_rule,
             self.panel,
             self.panel_fit,
+            self.panel_curve,
+            self.panel_types,
+            self.panel_confusion,
             self.compare,
             self.compare_samples,
             self.annotation,

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check format lint types layers portable portable-all matrix readme bench docs dist coverage clean
+.PHONY: setup demo test check format lint types layers portable portable-all matrix fuzz readme bench docs dist coverage clean
 
 setup: .venv/.ready
 
@@ -41,6 +41,10 @@ portable-all: setup  # nightly: all numerical tests, as on every processor that 
 # For example make matrix ENVIRONMENTS="3.13 lowest"; without, on all that are here.
 matrix: setup
 	$(BIN)/python tests/matrix.py $(ENVIRONMENTS)
+
+# Long: many random fits and damaged files. FUZZ_SEED starts elsewhere.
+fuzz: setup
+	FUZZ_CASES=$${FUZZ_CASES:-4000} FUZZ_FILES=$${FUZZ_FILES:-60} $(BIN)/pytest -q -n auto tests/fuzz
 
 readme: setup  # writes what the demo prints into README.md
 	$(BIN)/python tests/readme.py

@@ -168,6 +168,21 @@ class Fit(Projection):
         return self._var[slot].to_numpy() if slot in self._var else None
 
     @property
+    def batches(self) -> np.ndarray | None:
+        """Names of the batches, where the fit knew any."""
+        return np.asarray(self.record["batches"], dtype=str) if "batches" in self.record else None
+
+    @property
+    def batch_scales(self) -> np.ndarray:
+        """Scales of the genes in the batches (genes, batches)."""
+        return np.asarray(self._read("varm", self.adata.varm, "batch_scales"))
+
+    @property
+    def levels(self) -> np.ndarray:
+        """Sums of the genes over those that programs predict (genes,)."""
+        return self._read("var", self._var, "levels").to_numpy(dtype=np.float64)
+
+    @property
     def scored(self) -> bool:
         """Whether genes have scores."""
         return Keys(self.key).scores in self.adata.varm

@@ -37,10 +37,16 @@ def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.n
         gene_weights = np.zeros(adata.n_vars)
         gene_weights[given] = model.gene_weights_
         write_gene_weights(adata, key, gene_weights)
+    if model.batches_ is not None:
+        scales, levels = np.ones((adata.n_vars, len(model.batches_))), np.ones(adata.n_vars)
+        scales[given], levels[given] = model.batch_scales_.T, model.gene_levels_
+        write_batch_scales(adata, key, scales, levels)
     _write_usages(adata, keys, H, Labelling(model.labels_, model.confidence_, model.cluster_centers_))
     clusters = {} if model.cluster_centers_ is None else {"cluster_centers": model.cluster_centers_}
+    batches = {} if model.batches_ is None else {"batches": np.asarray(model.batches_, dtype=str)}
     adata.uns[keys.fit] = {
         **clusters,
+        **batches,
         "params": {**_pack_params(model), **source},
         "objective": float(model.objective_),
         "history": {name: np.asarray(course) for name, course in model.history_.items()},
@@ -55,6 +61,12 @@ def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.n
 def write_gene_weights(adata: AnnData, key: str, gene_weights: np.ndarray) -> None:
     """Keep the weights of the genes in the fit."""
     adata.var[Keys(key).gene_weights] = gene_weights
+
+
+def write_batch_scales(adata: AnnData, key: str, scales: np.ndarray, levels: np.ndarray) -> None:
+    """Keep the scales of the genes in the batches of a fit (genes, batches), and what new ones are measured by."""
+    adata.varm[Keys(key).batch_scales] = scales
+    adata.var[Keys(key).levels] = levels
 
 
 def write_scores(adata: AnnData, key: str, scores: np.ndarray, p_values: np.ndarray | None) -> None:
@@ -164,7 +176,12 @@ def _forget(adata: AnnData, keys: Keys) -> None:
     for name in keys.derived:
         adata.uns.pop(name, None)
     _forget_scores(adata, keys)
-    for frame, names in ((adata.obs, (keys.outlier, keys.outlier_score)), (adata.var, (keys.gene_weights,))):
+    if keys.batch_scales in adata.varm:
+        del adata.varm[keys.batch_scales]
+    for frame, names in (
+        (adata.obs, (keys.outlier, keys.outlier_score)),
+        (adata.var, (keys.gene_weights, keys.levels)),
+    ):
         for name in names:
             if name in frame:
                 del frame[name]

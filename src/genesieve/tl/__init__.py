@@ -5,10 +5,11 @@ from genesieve.tl.comparison import compare
 from genesieve.tl.enrichment import enrich
 from genesieve.tl.fit import ssnmf
 from genesieve.tl.matching import match_programs
+from genesieve.tl.panel import panel
 from genesieve.tl.samples import metaprograms
 from genesieve.tl.scores import gene_scores, markers
 from genesieve.tl.tables import biclusters, outliers, top_genes
-from genesieve.tl.transfer import panel, project
+from genesieve.tl.transfer import project
 
 __all__ = [
     "annotate",

@@ -204,6 +204,12 @@ class Fit(Projection):
         return self.record.get("params", {})
 
     @property
+    def stability(self) -> np.ndarray | None:
+        """The share of the fits of a consensus that have each program (rank,); None without one."""
+        stability = self.record.get("stability")
+        return None if stability is None else np.asarray(stability)
+
+    @property
     def values_from(self) -> dict[str, Any]:
         """Where the values came from, as `genesieve._anndata.read_values` takes it."""
         return {"layer": self.params.get("layer"), "use_raw": bool(self.params.get("use_raw", False))}

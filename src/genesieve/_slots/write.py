@@ -42,10 +42,10 @@ def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.n
         scales[given], levels[given] = model.batch_scales_.T, model.gene_levels_
         write_batch_scales(adata, key, scales, levels)
     _write_usages(adata, keys, H, Labelling(model.labels_, model.confidence_, model.cluster_centers_))
-    clusters = {} if model.cluster_centers_ is None else {"cluster_centers": model.cluster_centers_}
+    arrays = {"cluster_centers": model.cluster_centers_, "stability": model.stability_}
     batches = {} if model.batches_ is None else {"batches": np.asarray(model.batches_, dtype=str)}
     adata.uns[keys.fit] = {
-        **clusters,
+        **{name: array for name, array in arrays.items() if array is not None},
         **batches,
         "params": {**_pack_params(model), **source},
         "objective": float(model.objective_),
@@ -84,6 +84,17 @@ def write_projection(adata: AnnData, key: str, fit: Fit, H: np.ndarray, found: L
     _write_usages(adata, Keys(key), H, found)
     clusters = {} if fit.centers is None else {"cluster_centers": fit.centers}
     adata.uns[Keys(key).fit] = {"method": "projection", "gene_gram": gram_of(fit.weights), **clusters}
+
+
+def write_catalogue_usages(
+    adata: AnnData, key: str, H: np.ndarray, found: Labelling, names: list[str], gene_gram: np.ndarray
+) -> None:
+    """Fill the slots of cells that were scored with the named programs of a catalogue."""
+    _forget(adata, Keys(key))
+    _write_usages(adata, Keys(key), H, found)
+    adata.uns[Keys(key).fit] = {"method": "catalogue", "gene_gram": gene_gram}
+    write_found(adata, key, annotation=pd.DataFrame({"program": np.arange(len(names)).astype(str), "name": names}))
+    rename_labels(adata, key, names)
 
 
 def _write_usages(adata: AnnData, keys: Keys, H: np.ndarray, found: Labelling) -> None:

@@ -106,6 +106,16 @@ class Number(Anything):
             raise ValueError(f"{name} must be a number, {expected}, got {value!r}") from None
 
 
+class Flag(Anything):
+    """Yes or no."""
+
+    option_type = bool
+
+    def check(self, name: str, value: Any, shape: Shape | None) -> None:
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} must be True or False, got {value!r}")
+
+
 class Size(Anything):
     """Bytes, as a number or as words like ``"2GB"``."""
 
@@ -165,6 +175,7 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
         "max_iter": Parameter(Whole(), Option("max_iter", "Iterations at most.")),
         "tol": Parameter(Number(also=(None,))),
         "n_restarts": Parameter(Whole(), Option("restarts", "Starts, of which the best is kept.")),
+        "consensus": Parameter(Flag(), Option("consensus", "Fit what all starts agree on, not the best of them.")),
         "labels": Parameter(
             Words(("argmax", "kmeans", "leiden")),
             Option("label_rule", "Label cells by their largest program, or by clusters."),
@@ -218,11 +229,23 @@ def check_parameters(model: Any, shape: Shape | None = None, *, as_settings: boo
         raise ValueError(f"n_clusters must be None where a resolution is given, got {model.n_clusters!r}")
     if model.resolution is not None and model.labels != "leiden":
         raise ValueError(f"resolution must be None unless labels is 'leiden', got labels={model.labels!r}")
+    if model.consensus:
+        _check_consensus(model, as_settings=as_settings)
     if model.checkpoint is not None and not isinstance(model.random_state, Integral):
         raise ValueError(
             "random_state must be an integer with a checkpoint, so that a run started again takes the same way,"
             f" got {model.random_state!r}"
         )
+
+
+def _check_consensus(model: Any, *, as_settings: bool) -> None:
+    """Raise unless fits from several starts can be had."""
+    for name, only in (("solver", "bcd"), ("init", "nmf")):
+        if not (isinstance(getattr(model, name), str) and getattr(model, name) == only):
+            raise ValueError(f"{name} must be {only!r} where a consensus is asked for, got {getattr(model, name)!r}")
+    if model.n_restarts < 2:
+        name = "restarts" if as_settings else "n_restarts"
+        raise ValueError(f"{name} must be at least 2 where a consensus is asked for, got {model.n_restarts!r}")
 
 
 def read_memory(memory: float | str | None, name: str = "memory") -> float | None:

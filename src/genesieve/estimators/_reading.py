@@ -52,6 +52,7 @@ def read_schedule(model: Any, blocks: Blocks) -> Schedule:
         tol=model.tol,
         line_search=model.line_search,
         required=read_required(model, blocks.shape[1]),
+        consensus=model.n_restarts if model.consensus else 0,
     )
 
 

@@ -55,6 +55,10 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         costs more than it gains; 1e-3, the paper's, for the others.
     n_restarts
         Fits from different starts, of which the one with the lowest objective is kept.
+    consensus
+        Take what ``n_restarts`` fits agree on instead: plain fits, on a sample where cells are many, whose programs are
+        clustered; one fit then sets out from the medians, with the penalty and the exact budget. ``stability_`` says
+        how many of them have each program.
     labels
         How cells are labelled: ``"argmax"``, by their most used program; ``"kmeans"``, by clusters of their usages;
         ``"leiden"``, by clusters on a graph of neighbours in usages and in the selected genes.
@@ -112,6 +116,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Frobenius norm of ``X - H @ components_``.
     explained_ : float
         The share of the sum of squares of X that the programs explain; what the baseline predicts is no part of it.
+    stability_ : (n_components,) array or None
+        The share of the fits of a consensus that have each program; ``None`` without one.
     penalty_, gauge_scale_, gene_weights_
         What ``transform`` solves with: the penalty of the fit, the factor that takes each program from the public
         gauge to the solver's, and the weight of every gene or ``None``.
@@ -162,6 +168,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         max_iter: int = 200,
         tol: float | None = None,
         n_restarts: int = 1,
+        consensus: bool = False,
         labels: str = "argmax",
         n_clusters: int | None = None,
         resolution: float | None = None,
@@ -185,6 +192,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.n_restarts = n_restarts
+        self.consensus = consensus
         self.labels = labels
         self.n_clusters = n_clusters
         self.resolution = resolution
@@ -283,7 +291,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         blocks = Blocks(scaled_by_batch(self, source, of_batch, of_scales), n_jobs=self.n_jobs)
         self.baseline_, self.orthogonality_, self.gene_weights_ = read_choices(self, blocks)
         blocks = blocks.weighted(self.gene_weights_, baseline=self.baseline_)
-        best = fit_starts(self, blocks, starts)
+        best = fit_starts(self, blocks, starts[:1] if self.consensus else starts)
         H = publish(self, best, usages_of(blocks, best), blocks)
         note_levels(self, blocks, H)
         label(self, blocks, H, seed=int(rng.integers(2**31)))

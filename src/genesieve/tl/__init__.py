@@ -1,6 +1,7 @@
 """The scanpy-style front: AnnData in, results in its slots."""
 
 from genesieve.tl.annotation import annotate
+from genesieve.tl.catalogues import read_catalogue, score_catalogue, write_catalogue
 from genesieve.tl.comparison import compare
 from genesieve.tl.enrichment import enrich
 from genesieve.tl.fit import ssnmf
@@ -23,6 +24,9 @@ __all__ = [
     "outliers",
     "panel",
     "project",
+    "read_catalogue",
+    "score_catalogue",
     "ssnmf",
     "top_genes",
+    "write_catalogue",
 ]

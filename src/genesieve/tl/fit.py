@@ -84,9 +84,9 @@ def ssnmf(
         Return a copy with the result instead of working in place.
     **solver_options
         Further options of `genesieve.SSNMF`, among them ``labels`` (``"argmax"``, ``"kmeans"`` or ``"leiden"``),
-        ``orthogonality``, ``sparsity``, ``solver`` and ``n_restarts`` (the fit with the lowest objective is kept).
-        ``gene_weights`` and the second part of an ``init`` pair go by the genes of ``adata``; ``gene_weights`` may also
-        name a column of ``var``.
+        ``orthogonality``, ``sparsity``, ``solver``, ``n_restarts`` (the fit with the lowest objective is kept) and
+        ``consensus`` (what they agree on is fitted). ``gene_weights`` and the second part of an ``init`` pair go by the
+        genes of ``adata``; ``gene_weights`` may also name a column of ``var``.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def ssnmf(
             With ``batch_key``, the scale of every gene in every batch (genes x batches), in the order of
             ``uns["ssnmf"]["batches"]``.
         ``uns["ssnmf"]``
-            ``params``, ``objective``, ``history`` and ``method``.
+            ``params``, ``objective``, ``history`` and ``method``; ``stability`` of the programs of a consensus.
 
     Warns
     -----

@@ -152,7 +152,7 @@ def prepare(adata: AnnData, settings: Settings) -> None:
         "clusters": (adata.n_obs, "the cells given"),
     }
     for name, (most, why) in limits.items():
-        if (getattr(settings, name) or 0) > most:
+        if settings.number(name) > most:
             raise RequestError(f"{name} must be between 1 and {most} ({why}), got {getattr(settings, name)}")
 
 
@@ -164,11 +164,22 @@ def interpret(adata: AnnData, settings: Settings, gene_sets: Place | None, marke
     tl.biclusters(adata, key=KEY)
     tl.outliers(adata, key=KEY)
     if gene_sets is not None:
-        enrich_object(adata, gene_sets)
+        with _not_to_lose_the_fit("enrichment"):
+            enrich_object(adata, gene_sets)
     if markers is not None:
-        with about_gene_sets(markers):
+        with _not_to_lose_the_fit("names"), about_gene_sets(markers):
             tl.annotate(adata, markers, key=KEY)
-    compare_groups(adata, settings)
+    with _not_to_lose_the_fit("comparison"):
+        compare_groups(adata, settings)
+
+
+@contextmanager
+def _not_to_lose_the_fit(what: str) -> Iterator[None]:
+    """What cannot be found is said, and the run goes on."""
+    try:
+        yield
+    except ValueError as error:
+        warnings.warn(f"no {what}: {error}", UserWarning, stacklevel=3)
 
 
 def enrich_object(adata: AnnData, gene_sets: Place) -> None:

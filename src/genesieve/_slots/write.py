@@ -17,6 +17,7 @@ from genesieve.estimators.ssnmf import SSNMF
 from genesieve.interpret.genes import selected_genes
 from genesieve.interpret.labels import Labelling
 from genesieve.interpret.outliers import Outliers
+from genesieve.selection.choose import Selection
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -42,10 +43,10 @@ def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.n
         scales[given], levels[given] = model.batch_scales_.T, model.gene_levels_
         write_batch_scales(adata, key, scales, levels)
     _write_usages(adata, keys, H, Labelling(model.labels_, model.confidence_, model.cluster_centers_))
-    clusters = {} if model.cluster_centers_ is None else {"cluster_centers": model.cluster_centers_}
+    arrays = {"cluster_centers": model.cluster_centers_, "stability": model.stability_}
     batches = {} if model.batches_ is None else {"batches": np.asarray(model.batches_, dtype=str)}
     adata.uns[keys.fit] = {
-        **clusters,
+        **{name: array for name, array in arrays.items() if array is not None},
         **batches,
         "params": {**_pack_params(model), **source},
         "objective": float(model.objective_),
@@ -86,6 +87,17 @@ def write_projection(adata: AnnData, key: str, fit: Fit, H: np.ndarray, found: L
     adata.uns[Keys(key).fit] = {"method": "projection", "gene_gram": gram_of(fit.weights), **clusters}
 
 
+def write_catalogue_usages(
+    adata: AnnData, key: str, H: np.ndarray, found: Labelling, names: list[str], gene_gram: np.ndarray
+) -> None:
+    """Fill the slots of cells that were scored with the named programs of a catalogue."""
+    _forget(adata, Keys(key))
+    _write_usages(adata, Keys(key), H, found)
+    adata.uns[Keys(key).fit] = {"method": "catalogue", "gene_gram": gene_gram}
+    write_found(adata, key, annotation=pd.DataFrame({"program": np.arange(len(names)).astype(str), "name": names}))
+    rename_labels(adata, key, names)
+
+
 def _write_usages(adata: AnnData, keys: Keys, H: np.ndarray, found: Labelling) -> None:
     """Usages, and the labels that follow from them."""
     n_labels = H.shape[1] if found.centers is None else len(found.centers)
@@ -98,6 +110,24 @@ def write_found(adata: AnnData, key: str, **found: Any) -> None:
     """Keep copies of what was found in a fit in ``uns``: tables and records, by their names in `Keys`."""
     for name, value in found.items():
         adata.uns[getattr(Keys(key), name)] = value.copy()
+
+
+def write_selection(adata: AnnData, key: str, found: Selection, names: pd.Index) -> None:
+    """Keep how many programs and genes are suggested, and the evidence; ``names`` are of the genes looked at."""
+    table, genes = pd.DataFrame(found.ranks), pd.DataFrame(found.genes)
+    if len(genes):
+        genes["gene"] = names.astype(str).to_numpy(dtype=object)[genes["gene"]]
+    for frame in (table, genes):
+        frame.index = frame.index.astype(str)
+    record = {
+        "suggested": {"n_components": found.n_components, "n_genes": found.n_genes},
+        "table": table,
+        "genes": genes,
+        "reason": found.reason,
+        "values": found.values,
+        "n_cells": found.n_cells,
+    }
+    write_found(adata, key, select=record)
 
 
 def write_outliers(adata: AnnData, key: str, found: Outliers, rule: dict[str, float]) -> None:
@@ -153,6 +183,7 @@ def _pack_params(model: SSNMF) -> dict[str, Any]:
     params = {name: getattr(model, name) for name in RECORDED}
     if not isinstance(params["init"], str):
         params["init"] = "given"
+    params |= {"n_components": model.n_components_, "n_genes": model.n_genes_}
     params["orthogonality"] = model.orthogonality_  # what "auto" stood for
     params["baseline"] = model.baseline_  # where it applies
     weighted, named = model.gene_weights_ is not None, isinstance(model.gene_weights, str)
@@ -165,7 +196,7 @@ def _pack_params(model: SSNMF) -> dict[str, Any]:
 
 def _method(model: SSNMF) -> str:
     """The model's name as the paper builds it: nmf, nmf_l20, onmf_l20, onmf_l20_rho and so on."""
-    budget = BUDGETS[model.sparsity if model.n_genes is not None else None]
+    budget = BUDGETS[model.sparsity if model.n_genes_ is not None else None]
     if model.orthogonality_ == "exact":
         return f"onmf{budget}"
     return f"onmf{budget}_rho" if float(model.orthogonality_) > 0 else f"nmf{budget}"

@@ -47,12 +47,13 @@ def publish(model: Any, result: Result, H: np.ndarray, blocks: Blocks) -> np.nda
     W, squared_norm = result.factors.W, blocks.plain_norm
     if model.gene_weights_ is not None:
         W = W / model.gene_weights_[:, None]
-    model.gauge_scale_ = np.ones(W.shape[1])
+    model.gauge_scale_, model.stability_ = np.ones(W.shape[1]), result.stability
     if model.gauge == "unit":
         norms = np.linalg.norm(W, axis=0)
         scale = np.where(norms > 0, norms, 1.0)
         order = largest_first(H * scale, W / scale)
         H, W, model.gauge_scale_ = H[:, order], W[:, order], scale[order]
+        model.stability_ = None if result.stability is None else result.stability[order]
     model.penalty_ = result.penalty
     H = (H * model.gauge_scale_).astype(blocks.value_dtype)
     model.components_ = np.ascontiguousarray((W / model.gauge_scale_).T, dtype=blocks.value_dtype)

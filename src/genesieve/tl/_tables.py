@@ -126,7 +126,9 @@ def programs_table(adata: AnnData, *, key: str = "ssnmf", known: str | None = No
             "marker_genes": ";".join(markers[program]),
             "top_genes": ";".join(top.loc[top["program"] == program, "gene"].astype(str)[:TOP_NAMES]),
         }
-        rows.append({"program": str(program), **_sizes(members), **genes, **_mostly(adata, known, members)})
+        stability = {} if fit.stability is None else {"stability": float(fit.stability[program])}
+        about = {"program": str(program), **_sizes(members), **stability}
+        rows.append({**about, **genes, **_mostly(adata, known, members)})
     return pd.DataFrame(rows)
 
 

@@ -149,7 +149,16 @@ def _of_method(name: str | None) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------ errors
 
 # Settings of a panel.
-OF_PANEL = ("include", "exclude", "allowed", "max_cost", "expression", "max_expression", "min_per_program")
+OF_PANEL = (
+    "include",
+    "exclude",
+    "allowed",
+    "max_cost",
+    "expression",
+    "max_expression",
+    "min_per_program",
+    "efficiency",
+)
 NAMES = (
     *(item.name for item in (*fields(Settings), *fields(Resources))),
     "missing",

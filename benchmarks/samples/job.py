@@ -14,18 +14,19 @@ DESIGNS = {
     "strong": Design(batch=0.5),
     "medium": Design(level="medium", n_cells=400),
 }
+SMALL = Design(n_cells=100, n_genes=800, n_private=0)  # where groups are compared
 RAISED = (0.15, 0.45)  # share of active cells in control and treated samples
 
 
 def take(kind: str, what: str, seed: int, size: dict[str, Any]) -> Record:
     """What a job measures."""
     size = dict(size)
-    budget, ranks = size.pop("budget", 600), tuple(size.pop("ranks", range(5, 12)))
+    budget, ranks = size.pop("budget", 600 if kind == "shared" else 200), tuple(size.pop("ranks", range(5, 12)))
     if kind == "shared":
         method, design = what.split(", ")
         return shared.measure(method, seed, replace(DESIGNS[design], **size), budget, ranks)
     permutations = size.pop("permutations", 100)
-    design = replace(DESIGNS["mild"], n_samples=int(what), n_private=0, **size)
+    design = replace(SMALL, n_samples=int(what), **size)
     if kind == "nothing":
         return between.nothing(seed, design, budget, permutations)
     return between.something(seed, replace(design, active=RAISED), budget)

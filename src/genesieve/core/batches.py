@@ -24,19 +24,15 @@ from genesieve.core.weights import variation_weights
 
 # Cells that scales and programs are found on in turn, and the rounds of it; then so many rounds on all cells.
 SAMPLE_CELLS = 4000
-ROUNDS = 20
+ROUNDS = 25
 LAST_ROUNDS = 1
 # Programs follow what is left of a batch, so that a round finds but a part of it: go further by this power, short of
 # twice as far, where rounds would no longer settle.
 STRIDE = 1.6
 # Scales of a new batch are found with the programs as they are.
 NEW_BATCH_ROUNDS = 10
-# What is known of a scale before any cell is seen is worth some cells that show the gene: one over the variance of the
-# logarithms of scales, found from genes whose sums are known to within this variance, and within these bounds.
-WELL_KNOWN = 0.05
-FEWEST_CELLS, MOST_CELLS = 3.0, 100.0
-# In a new batch, which has no others to be compared with.
-NEW_BATCH_CELLS = 12.0
+# What is known of a scale before any cell is seen, to about a factor 1.5, is worth so many cells that show the gene.
+PRIOR_CELLS = 6.0
 # Scales further from 1, either way, are of genes that a batch hardly shows: to divide by them would make noise large.
 FARTHEST_SCALE = 10.0
 
@@ -55,33 +51,18 @@ class BatchSums:
         values, squares = source.total(partial(batch_sums, n_batches), Rows(None, batch))
         return cls(values, squares, np.bincount(batch, minlength=n_batches).astype(float))
 
-    @property
-    def typical(self) -> np.ndarray:
-        """The value of a cell that shows the gene, about (genes,)."""
-        total = self.values.sum(axis=0)
-        return np.divide(self.squares, total, out=np.ones_like(total), where=total > 0)
-
-    def raw_scales(self, predicted: np.ndarray, prior_cells: float) -> np.ndarray:
+    def raw_scales(self, predicted: np.ndarray) -> np.ndarray:
         """Sums seen over sums predicted (batches, genes), towards 1 where little is seen."""
-        prior = prior_cells * self.typical
-        return (self.values + prior) / (predicted + prior)
-
-    def prior_cells(self, predicted: np.ndarray) -> float:
-        """One over the variance of the logarithms of scales, beyond what chance makes of it."""
-        level = gene_levels(self.values.sum(axis=0), predicted.sum(axis=0))
-        known = (self.values * WELL_KNOWN > self.typical) & (predicted > 0)
-        if not known.any():
-            return MOST_CELLS
-        chance = np.broadcast_to(self.typical, known.shape)[known] / self.values[known]
-        found = np.log(self.values[known] / (predicted * level)[known]) ** 2
-        return float(1.0 / np.clip((found - chance).mean(), 1.0 / MOST_CELLS, 1.0 / FEWEST_CELLS))
+        total = self.values.sum(axis=0)
+        typical = np.divide(self.squares, total, out=np.ones_like(total), where=total > 0)  # where a cell shows it
+        return (self.values + PRIOR_CELLS * typical) / (predicted + PRIOR_CELLS * typical)
 
     def scales(self, predicted: np.ndarray) -> np.ndarray:
         """Scales that take the sums predicted to those seen, 1 on average over a batch's genes and a gene's batches.
 
         The averages are by what is predicted: the level of a gene is up to its programs, the depth of cells to usages.
         """
-        raw = self.raw_scales(predicted, self.prior_cells(predicted))
+        raw = self.raw_scales(predicted)
         return _bounded(_centred(_centred(raw, predicted, axis=1), predicted, axis=0))
 
 
@@ -126,7 +107,7 @@ class Scaling:
             for _ in range(NEW_BATCH_ROUNDS):
                 usages = _pass(source, self.batch, scales, products_with, step)[2]
                 predicted = usages @ (W.T * self.levels[genes])
-                found = _bounded(_centred(sums.raw_scales(predicted, NEW_BATCH_CELLS), predicted, axis=1))
+                found = _bounded(_centred(sums.raw_scales(predicted), predicted, axis=1))
                 scales = np.where(new, found, scales)
         return Scaled(source, self.batch, scales)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import sparse
 from genesieve._checks import choices, listing
 from genesieve._matrices import check_all_intact
 from genesieve._slots.keys import KEPT
-from genesieve._slots.read import check_anndata, read_preparation, table_of
+from genesieve._slots.read import check_anndata, read_log_base, read_preparation, table_of
 from genesieve.core.cells.intact import check_intact
 from genesieve.core.cells.streamed import Streamed, streamed
 from genesieve.core.cells.transform import Transform
@@ -27,6 +28,8 @@ EQUAL_TOTALS = 1e-3
 LOOKED_AT = 1_000_000
 # Of values outside memory these many cells are looked at, from the first to the last.
 CELLS_LOOKED_AT = 500
+# Names that are not there whose nearest spelling is looked up.
+SPELT = 5
 
 LOG_BASES = {"none": None, "ln(x + 1)": float(np.e), "log2(x + 1)": 2.0}
 """Logarithms by their names in ``uns``."""
@@ -98,6 +101,11 @@ def pending_recipe(adata: AnnData) -> dict[str, Any] | None:
     """What `genesieve.pp.prepare` left to be done to values as they are read; None if it left nothing."""
     recipe = read_preparation(adata)
     return recipe if bool(recipe.get("on_the_fly", False)) else None
+
+
+def log_base(adata: AnnData) -> float:
+    """The base of the logarithm of logged values, as the preparation or scanpy says it; e where nothing is said."""
+    return LOG_BASES.get(str(read_preparation(adata).get("log", "none"))) or read_log_base(adata)
 
 
 def transform_of(recipe: dict[str, Any]) -> Transform:
@@ -174,6 +182,14 @@ def check_unique_genes(adata: AnnData, name: str = "adata") -> None:
         )
 
 
+def _spelling(missing: list[str], names: Any) -> str:
+    """The nearest names to some that are not there, for the end of an error message."""
+    by_letters = {str(name).upper(): str(name) for name in names}
+    near = {gene: get_close_matches(gene.upper(), by_letters, 1) for gene in missing[:SPELT]}
+    said = ", ".join(f"{by_letters[found[0]]!r} for {gene!r}" for gene, found in near.items() if found)
+    return f"; nearest: {said}" if said else ""
+
+
 def find_genes(adata: AnnData, genes: str | Iterable[str], name: str) -> np.ndarray:
     """Mask of the named genes; all must be there."""
     wanted = [genes] if isinstance(genes, str) else [str(gene) for gene in genes]
@@ -181,6 +197,6 @@ def find_genes(adata: AnnData, genes: str | Iterable[str], name: str) -> np.ndar
     if missing:
         raise ValueError(
             f"{name} must be genes of adata, got {listing(missing)}, which adata.var_names"
-            f" (like {listing(adata.var_names[:3])}) does not have"
+            f" (like {listing(adata.var_names[:3])}) does not have{_spelling(missing, adata.var_names)}"
         )
     return np.asarray(adata.var_names.isin(wanted))

@@ -16,8 +16,10 @@ from rich.markup import escape
 from genesieve.cli._screen import Debug, reporting
 from genesieve.cli.demo import demo
 from genesieve.cli.methods import methods
+from genesieve.cli.panel import panel
 from genesieve.cli.reproduce import reproduce
 from genesieve.cli.run import run
+from genesieve.cli.select import select
 from genesieve.cli.transfer import enrich, project
 
 app = typer.Typer(
@@ -29,6 +31,7 @@ app = typer.Typer(
 )
 EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
     run: (
+        "run data.h5ad -o results/",
         "run data.h5ad --rank 8 --genes 2000 -o results/",
         "run filtered_feature_bc_matrix/ -r 12 -k 2000 -o results/ --gene-sets sets.gmt",
         "run counts.csv.gz --cells-in columns -r 6 -k 500 -o results/",
@@ -36,9 +39,17 @@ EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "run tpm.h5ad -r 8 -k 2000 -o results/ --preset paper --method onmf_l20",
         "run --from results/run.json -o again/",
     ),
+    select: (
+        "select data.h5ad",
+        "select data.h5ad --ranks 5:20 -o suggestion/",
+    ),
     project: (
         "project new.h5ad --model results/",
         "project panel.csv --cells-in rows -m results/ --missing ignore -o scored/",
+    ),
+    panel: (
+        "panel data.h5ad --genes 300 -o panel/",
+        "panel data.h5ad -k 400 --include base.txt --exclude banned.txt --labels cell_type -o panel/",
     ),
     enrich: ("enrich results/ --gene-sets hallmark.gmt",),
     methods: ("methods", "run data.h5ad -r 8 -k 2000 -o results/ --method onmf_l20"),
@@ -77,7 +88,7 @@ def _options(
 ) -> None:
     """Find gene programs in single cells, on an exact budget of genes.
 
-    Start with `genesieve demo`, then `genesieve run data.h5ad --rank 8 --genes 2000 -o results/`.
+    Start with `genesieve demo`, then `genesieve run data.h5ad -o results/`.
 
     Exit codes: 0 done, 2 the request must change, 1 the work failed, 130 stopped with Ctrl-C.
     """

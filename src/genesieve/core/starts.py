@@ -56,6 +56,12 @@ def nmf(cells: Cells, rank: int, rng: np.random.Generator, *, n_starts: int | No
         W = some.embed(nmf(some.cells, rank, rng, n_starts=n_starts).W)
         H = cells.usages(W, Overlap().cell_step(gram_of(W)))
         return balanced(Factors(H, W), gram_of(H))
+    fitted = plain_fit(cells, rank, rng, n_starts=n_starts)
+    return balanced(fitted.factors, fitted.gram)
+
+
+def plain_fit(cells: Cells, rank: int, rng: np.random.Generator, *, n_starts: int | None = None) -> Result:
+    """A plain NMF from the best of a few random starts, on few cells."""
     approximation = low_rank_approximation(cells, rank, rng)
     few = sampling.sample(approximation, rng, n_cells=max(NMF_START_CELLS, rank), n_genes=NMF_START_GENES)
     tried = side_by_side(
@@ -66,7 +72,7 @@ def nmf(cells: Cells, rank: int, rng: np.random.Generator, *, n_starts: int | No
     fitted = _plain_fit(approximation, Factors(FROM_ZERO, few.embed(best_of(tried).factors.W)), EARLY_ITERATIONS)
     if approximation is not cells:
         fitted = _plain_fit(cells, fitted.factors, NMF_LAST_ITERATIONS)
-    return balanced(fitted.factors, fitted.gram)
+    return fitted
 
 
 def _plain_fit(cells: Cells, start: Factors, max_iter: int) -> Result:

@@ -1,34 +1,33 @@
-"""Taking programs elsewhere: to new cells, and to a small panel of genes."""
+"""Taking programs elsewhere: to new cells."""
 
 from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from genesieve._anndata import check_unique_genes, find_genes, kind_of_values, own, read_values, select_genes
-from genesieve._checks import check_choice, check_integer, listing
+from genesieve._anndata import check_unique_genes, kind_of_values, own, read_values, select_genes
+from genesieve._checks import check_choice, listing
 from genesieve._slots.read import Fit, read_fit, table_of
-from genesieve._slots.write import write_found, write_projection
+from genesieve._slots.write import write_cell_fit, write_projection
 from genesieve.core.batches import Scaling
+from genesieve.core.cells.streamed import as_source
 from genesieve.core.schedule import score_cells
 from genesieve.estimators._batches import Batches, one_new_batch
+from genesieve.interpret.cell_fit import explained_by_cell
 from genesieve.interpret.labels import label_cells, nearest
-from genesieve.interpret.panels import choose_panel, gene_model
-from genesieve.metrics import nmi
-from genesieve.tl._tables import panel_table
-from genesieve.tl.fit import given_genes, read_batch_column
+from genesieve.tl.fit import read_batch_column
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
 logger = logging.getLogger(__name__)
 
-LIMITS = "the genes to include and the genes given"  # to the size of a panel
+ENOUGH_GENES = 0.5  # share of the model's genes below which a projection is warned of
+MANY_POOR = 0.2  # share of new cells that programs may describe poorly without a word; of the fit's own it is below 1 %
 
 
 def project(
@@ -78,7 +77,15 @@ def project(
     AnnData or None
         The copy with ``copy=True``. Sets ``obsm["X_ssnmf"]``, ``obs["ssnmf"]`` (for a fit with cluster labels, the
         cluster whose mean usages are most alike), ``obs["ssnmf_confidence"]``, and in ``uns["ssnmf"]`` what
-        `genesieve.tl.outliers` needs.
+        `genesieve.tl.outliers` needs. How well the programs describe a cell is in ``obs["ssnmf_explained"]``, the
+        share of its expression of the selected genes that they reproduce, and ``obs["ssnmf_poor_fit"]`` marks cells
+        with less of it than nearly all of those of the fit (not for fits with batches).
+
+    Warns
+    -----
+    UserWarning
+        If more than half of the model's genes are missing, or more than a fifth of the cells are poorly described:
+        new types get the label of the least unlike program, whatever they are.
 
     Examples
     --------
@@ -114,7 +121,33 @@ def project(
     )
     found = label_cells(H, "argmax") if fit.centers is None else nearest(H, fit.centers)
     write_projection(adata, key_added or key, fit, H, found)
+    _tell_fit(adata, key_added or key, fit, X, columns, H)
     return adata if copy else None
+
+
+def _tell_fit(adata: AnnData, key: str, fit: Fit, X: Any, columns: np.ndarray, H: np.ndarray) -> None:
+    """Keep how well the programs describe the new cells beside those of the fit, and warn where that is poorly."""
+    there = columns >= 0
+    if there.mean() < ENOUGH_GENES:
+        message = (
+            f"cells are scored by {there.sum()} of the model's {len(there)} genes: usages and labels rest on little"
+        )
+        warnings.warn(message, UserWarning, stacklevel=3)
+    usual = fit.record.get("usual_fit")
+    if usual is None:  # of a fit with batches, or of an older version
+        return
+    W = fit.weights[fit.selected][there]
+    weights = None if fit.gene_weights is None else fit.gene_weights[fit.selected][there]
+    explained = explained_by_cell(as_source(select_genes(X, columns[there])), W, H, weights)
+    poor = explained < float(usual["low"])
+    write_cell_fit(adata, key, explained, poor)
+    if poor.mean() > MANY_POOR:
+        message = (
+            f"the programs describe {poor.mean():.0%} of the new cells worse than nearly all cells of the fit (median"
+            f" share explained {np.median(explained):.2f}, there {float(usual['median']):.2f}): types that the fit has"
+            " not seen, other depth, or values prepared otherwise"
+        )
+        warnings.warn(message, UserWarning, stacklevel=3)
 
 
 def _scaling(adata: AnnData, fit: Fit, batch_key: str | None, scored: np.ndarray) -> Scaling | None:
@@ -160,70 +193,3 @@ def _check_same_kind(X: Any, fit: Fit) -> None:
     if values != fitted:
         message = f"the model was fitted to {fitted} values, the new ones look like {values}; prepare them alike"
         warnings.warn(message, UserWarning, stacklevel=3)
-
-
-def panel(
-    adata: AnnData,
-    n_genes: int,
-    *,
-    include_genes: Sequence[str] | None = None,
-    exclude_genes: str | Sequence[str] | None = None,
-    key: str = "ssnmf",
-    n_jobs: int | None = None,
-) -> pd.DataFrame:
-    """Choose a targeted panel of genes that tells the programs apart, and say how well it keeps the clusters.
-
-    Genes are chosen one by one, each the one that adds most to what is known of a cell's usages, given its weights and
-    its noise in the fit (greedy D-optimal design). So the first k genes of a panel are the panel of size k. Cells are
-    then labelled by the panel's genes alone, as in an experiment that measures nothing else. A fit with ``n_genes`` of
-    that size would explain the most expression instead, and choose genes that all cells share.
-
-    Parameters
-    ----------
-    adata
-        Data with a fit, from `genesieve.tl.ssnmf`.
-    n_genes
-        Size of the panel.
-    include_genes, exclude_genes
-        Genes that must be or must not be in the panel, as in `genesieve.tl.ssnmf`; it chooses from all genes given to
-        the fit.
-    key
-        Name of the fit.
-    n_jobs
-        Threads; ``None`` or -1 uses every core there is.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a gene, in the order of choice: ``gene``, the ``program`` that it speaks for most, its ``weight`` there,
-        and ``specificity``, that program's share in the gene's weight. Also written to ``uns["ssnmf_panel"]``. How
-        well the panel keeps the clusters is in ``attrs`` of the table and in ``uns["ssnmf_panel_fit"]``: ``agreement``,
-        the share of cells with the same label as in the fit, and ``nmi`` of the two labellings.
-
-    Examples
-    --------
-    >>> import genesieve as gs
-    >>> adata = gs.datasets.demo()
-    >>> gs.tl.ssnmf(adata, 6, 200)
-    >>> table = gs.tl.panel(adata, 30)
-    >>> table.attrs["agreement"] > 0.9
-    True
-    """
-    fit = read_fit(adata, key)
-    adata = own(adata)
-    check_unique_genes(adata)
-    included = None if include_genes is None else find_genes(adata, include_genes, "include_genes")
-    given = given_genes(adata, fit.given, exclude_genes, included)
-    check_integer("n_genes", n_genes, 1 if included is None else int(included.sum()), int(given.sum()), why=LIMITS)
-    X = read_values(adata, **fit.values_from)
-    X = X if given.all() else select_genes(X, given)
-    W, noise = gene_model(X, fit.usages)
-    usage = np.sqrt(np.square(fit.usages, dtype=np.float64).mean(axis=0))
-    chosen = choose_panel(W, noise, usage, n_genes=n_genes, required=None if included is None else included[given])
-    H = score_cells(select_genes(X, chosen), W[chosen], scale=fit.scale, penalty=fit.penalty, n_jobs=n_jobs)
-    by_panel = H.argmax(axis=1)
-    quality = {"agreement": float((by_panel == fit.most_used).mean()), "nmi": nmi(fit.most_used, by_panel)}
-    table = panel_table(W, chosen, fit.genes[given][chosen])
-    write_found(adata, key, panel=table, panel_fit=quality)
-    table.attrs.update(quality)
-    return table

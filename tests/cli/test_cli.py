@@ -265,7 +265,12 @@ BAD = {  # what is asked, the exit code, and what is said
 }
 # More of the same, within this process: starting up is most of what a refusal costs.
 MORE = {
-    "no rank": (("run", "data.h5ad", "--genes", 9, "-o", "out"), USAGE, "--rank must be given"),
+    "no rank": (
+        ("run", "data.h5ad", "--rank", "many", "-o", "out"),
+        USAGE,
+        "must be a whole number or 'auto', got 'many'",
+    ),
+    "no numbers": (("select", "data.h5ad", "--ranks", "3-9"), USAGE, "numbers like 5,8,12 or a range like 2:30"),
     "wrong format": (("run", "text.h5ad", *REQUEST, "-o", "out"), FAILED, "got the first bytes"),
     "unknown layer": (("run", "data.h5ad", *REQUEST, "-o", "out", "--layer", "x"), USAGE, "there are no layers"),
     "rank too large": (("run", "data.h5ad", "-r", 99, "-k", 9, "-o", "out"), USAGE, "between 1 and 40"),

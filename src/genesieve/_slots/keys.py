@@ -128,6 +128,11 @@ class Keys:
         return f"{self.key}_panel_fit"
 
     @property
+    def select(self) -> str:
+        """``uns``: how many programs and genes the data suggest, and why."""
+        return f"{self.key}_select"
+
+    @property
     def panel_curve(self) -> str:
         """``uns``: table of how well panels of growing size do."""
         return f"{self.key}_panel_curve"

@@ -249,6 +249,15 @@ def read_projection(adata: AnnData, key: str) -> Projection:
     return Projection(adata, key)
 
 
+def read_selection(adata: AnnData, key: str) -> dict[str, Any]:
+    """How many programs and genes are suggested, and the evidence."""
+    check_anndata(adata)
+    slot = Keys(key).select
+    if slot not in adata.uns:
+        raise KeyError(f"adata.uns has no {slot!r}, run gs.tl.select first; {_contents('uns', adata.uns)}")
+    return adata.uns[slot]
+
+
 def read_column(adata: AnnData, column: str, rule: str) -> pd.Series:
     """A column of ``obs`` that the caller names, by a ``rule`` such as ``"known must name a column"``."""
     columns = table_of(adata.obs)

@@ -17,6 +17,7 @@ from genesieve.estimators.ssnmf import SSNMF
 from genesieve.interpret.genes import selected_genes
 from genesieve.interpret.labels import Labelling
 from genesieve.interpret.outliers import Outliers
+from genesieve.selection.choose import Selection
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -111,6 +112,24 @@ def write_found(adata: AnnData, key: str, **found: Any) -> None:
         adata.uns[getattr(Keys(key), name)] = value.copy()
 
 
+def write_selection(adata: AnnData, key: str, found: Selection, names: pd.Index) -> None:
+    """Keep how many programs and genes are suggested, and the evidence; ``names`` are of the genes looked at."""
+    table, genes = pd.DataFrame(found.ranks), pd.DataFrame(found.genes)
+    if len(genes):
+        genes["gene"] = names.astype(str).to_numpy(dtype=object)[genes["gene"]]
+    for frame in (table, genes):
+        frame.index = frame.index.astype(str)
+    record = {
+        "suggested": {"n_components": found.n_components, "n_genes": found.n_genes},
+        "table": table,
+        "genes": genes,
+        "reason": found.reason,
+        "values": found.values,
+        "n_cells": found.n_cells,
+    }
+    write_found(adata, key, select=record)
+
+
 def write_outliers(adata: AnnData, key: str, found: Outliers, rule: dict[str, float]) -> None:
     """Mark the cells that use no program much; the rule is kept with what it found."""
     adata.obs[Keys(key).outlier] = found.flagged
@@ -164,6 +183,7 @@ def _pack_params(model: SSNMF) -> dict[str, Any]:
     params = {name: getattr(model, name) for name in RECORDED}
     if not isinstance(params["init"], str):
         params["init"] = "given"
+    params |= {"n_components": model.n_components_, "n_genes": model.n_genes_}
     params["orthogonality"] = model.orthogonality_  # what "auto" stood for
     params["baseline"] = model.baseline_  # where it applies
     weighted, named = model.gene_weights_ is not None, isinstance(model.gene_weights, str)
@@ -176,7 +196,7 @@ def _pack_params(model: SSNMF) -> dict[str, Any]:
 
 def _method(model: SSNMF) -> str:
     """The model's name as the paper builds it: nmf, nmf_l20, onmf_l20, onmf_l20_rho and so on."""
-    budget = BUDGETS[model.sparsity if model.n_genes is not None else None]
+    budget = BUDGETS[model.sparsity if model.n_genes_ is not None else None]
     if model.orthogonality_ == "exact":
         return f"onmf{budget}"
     return f"onmf{budget}_rho" if float(model.orthogonality_) > 0 else f"nmf{budget}"

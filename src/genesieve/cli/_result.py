@@ -19,14 +19,26 @@ def tell(outcome: Outcome, *, quiet: bool, as_json: bool) -> None:
         print_json(summary(outcome))
     elif not quiet:
         _programs(outcome)
-        for line in _lines(outcome):
+        for line in (*_reasons(outcome), *_lines(outcome)):
             print(plain(line))
+
+
+def _reasons(outcome: Outcome) -> list[str]:
+    """Why there are so many programs and genes, where the data decided."""
+    chosen = outcome.record.get("selection")
+    return [] if chosen is None else why(chosen)
+
+
+def why(chosen: dict[str, Any]) -> list[str]:
+    """A suggestion and its reason, in words."""
+    sizes = chosen["suggested"]
+    return [f"Suggested: {sizes['n_components']} programs, {sizes['n_genes']} genes.", f"Why: {chosen['reason']}."]
 
 
 def summary(outcome: Outcome) -> dict[str, Any]:
     """What --json prints."""
     record, folder = outcome.record, outcome.folder
-    names = ("kind", "status", "fit", "scores", "timings", "notes")
+    names = ("kind", "status", "fit", "selection", "scores", "timings", "notes")
     report = folder / "report.html"
     return {
         "folder": str(folder),

@@ -20,6 +20,7 @@ QUIET_SECONDS = 30.0  # between lines in a log file, where no bar can be drawn
 WORDS = {
     "read": "reading",
     "prepare": "preparing",
+    "select": "choosing numbers of programs and genes",
     "interpret": "reading genes and biclusters off",
     "project": "scoring cells",
     "enrich": "testing gene sets",

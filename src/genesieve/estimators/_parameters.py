@@ -16,6 +16,7 @@ from typing import Any
 STARTS = ("nmf", "random", "nndsvd")
 WEIGHTINGS = ("variation", "auto")
 BASELINES = ("mean", "zero")
+AUTO = "auto"
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 Shape = tuple[int, int]  # cells, genes
 
@@ -66,7 +67,7 @@ class Whole(Anything):
     low: int = 1
     up_to: str | None = None  # the cells given, the genes given, or the smaller
     also: tuple[int | None, ...] = ()
-    option_type = int
+    option_type: type = int
 
     def check(self, name: str, value: Any, shape: Shape | None) -> None:
         from genesieve._checks import check_integer
@@ -79,6 +80,28 @@ class Whole(Anything):
             smaller = f"the smaller of n_samples={shape[0]} and n_features={shape[1]}"
             high, why = sizes.get(self.up_to, min(shape)), self.up_to if self.up_to in sizes else smaller
         check_integer(name, value, self.low, high, why=why)
+
+
+@dataclass(frozen=True)
+class WholeOrAuto(Whole):
+    """The same, or ``"auto"``: the data decide."""
+
+    option_type: type = str
+    metavar: str | None = "INTEGER|auto"
+
+    def check(self, name: str, value: Any, shape: Shape | None) -> None:
+        if not isinstance(value, str):
+            super().check(name, value, shape)
+        elif value != AUTO:
+            raise ValueError(f"{name} must be a whole number or 'auto', got {value!r}")
+
+    def parse(self, name: str, value: Any) -> Any:
+        if not isinstance(value, str) or value == AUTO:
+            return value
+        try:
+            return int(value)
+        except ValueError:
+            raise ValueError(f"{name} must be a whole number or 'auto', got {value!r}") from None
 
 
 @dataclass(frozen=True)
@@ -159,10 +182,12 @@ class Parameter:
 # In the order of the signature.
 PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
     {
-        "n_components": Parameter(Whole(up_to="the smaller"), Option("rank", "Number of programs.", "-r")),
+        "n_components": Parameter(
+            WholeOrAuto(up_to="the smaller"), Option("rank", "Number of programs; the data decide if not given.", "-r")
+        ),
         "n_genes": Parameter(
-            Whole(up_to="the genes given", also=(None,)),
-            Option("genes", "Gene budget: how many genes to keep.", "-k"),
+            WholeOrAuto(up_to="the genes given", also=(None,)),
+            Option("genes", "Gene budget: how many genes to keep; the data decide if not given.", "-k"),
         ),
         "sparsity": Parameter(
             Words(("rows", "columns", "entries", None)), Option("sparsity", "What the budget counts."), of_method=True

@@ -19,7 +19,8 @@ from genesieve.estimators._batches import note_levels, read_batches, scaled_by_b
 from genesieve.estimators._door import read_cells, read_new_cells
 from genesieve.estimators._fitting import fit_starts, label, publish
 from genesieve.estimators._parameters import check_parameters, read_memory
-from genesieve.estimators._reading import read_choices
+from genesieve.estimators._reading import read_choices, read_sizes
+from genesieve.selection.choose import MOST_PROGRAMS
 
 
 class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -31,9 +32,9 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_components
-        Number of programs.
+        Number of programs; ``"auto"``: what `genesieve.tl.select` suggests.
     n_genes
-        Gene budget; ``None`` keeps all genes.
+        Gene budget; ``None`` keeps all genes, ``"auto"`` as many as `genesieve.tl.select` suggests.
     sparsity
         What the budget counts: ``"rows"``, genes in all (l2,0); ``"columns"``, genes of each program (lc,0);
         ``"entries"``, ``n_genes * n_components`` weights in all (l0); ``None``, no budget.
@@ -102,6 +103,10 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Gene weights of every program.
     n_components_ : int
         Number of programs.
+    n_genes_ : int or None
+        The gene budget.
+    selection_ : Selection or None
+        What led to these numbers where they were ``"auto"``.
     labels_ : (n_samples,) array
         The program that each cell uses most, or its cluster.
     confidence_ : (n_samples,) array
@@ -158,9 +163,9 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str = 2,
         *,
-        n_genes: int | None = None,
+        n_genes: int | str | None = None,
         sparsity: str | None = "rows",
         orthogonality: float | str = "auto",
         solver: str = "bcd",
@@ -283,7 +288,9 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = read_cells(self, X, reset=True)
         check_parameters(self, X.shape)
         of_batch = None if batches is None else read_batches(batches, X.shape[0])
-        source = as_source(X, n_jobs=self.n_jobs, memory=read_memory(self.memory), rank=self.n_components)
+        rank = MOST_PROGRAMS if isinstance(self.n_components, str) else self.n_components
+        source = as_source(X, n_jobs=self.n_jobs, memory=read_memory(self.memory), rank=rank)
+        self.rank_, self.n_genes_, self.selection_ = read_sizes(self, source)
         if SOLVERS[self.solver].needs_usages and not source.holds_usages:
             raise ValueError(f"solver must be 'bcd' for a Dask array, got {self.solver!r}")
         rng = as_generator(self.random_state)

@@ -9,6 +9,7 @@ from genesieve.tl.matching import match_programs
 from genesieve.tl.panel import panel
 from genesieve.tl.samples import metaprograms
 from genesieve.tl.scores import gene_scores, markers
+from genesieve.tl.selection import select
 from genesieve.tl.tables import biclusters, outliers, top_genes
 from genesieve.tl.transfer import project
 
@@ -26,6 +27,7 @@ __all__ = [
     "project",
     "read_catalogue",
     "score_catalogue",
+    "select",
     "ssnmf",
     "top_genes",
     "write_catalogue",

@@ -20,7 +20,7 @@ from genesieve._anndata import (
 )
 from genesieve._checks import listing
 from genesieve._slots.read import read_column, table_of
-from genesieve._slots.write import write_fit
+from genesieve._slots.write import write_fit, write_selection
 from genesieve.estimators._batches import Batches, read_batches
 from genesieve.estimators._parameters import WEIGHTINGS
 from genesieve.estimators.ssnmf import SSNMF
@@ -35,8 +35,8 @@ SHOWN_PAIRS = 5  # of programs that are alike, in a warning
 
 def ssnmf(
     adata: AnnData,
-    n_components: int,
-    n_genes: int | None = None,
+    n_components: int | str,
+    n_genes: int | str | None = None,
     *,
     batch_key: str | None = None,
     layer: str | None = None,
@@ -57,9 +57,9 @@ def ssnmf(
         Logged expression, say from `genesieve.pp.prepare`. Values may be outside memory, in a backed or lazy AnnData:
         every pass then reads them in blocks of cells.
     n_components
-        Number of programs.
+        Number of programs; ``"auto"``: what `genesieve.tl.select` suggests.
     n_genes
-        Gene budget; ``None`` keeps all genes.
+        Gene budget; ``None`` keeps all genes, ``"auto"`` as many as `genesieve.tl.select` suggests.
     batch_key
         Column of ``obs`` with the samples, donors or conditions that cells come from. Every batch then has a scale of
         its own for each gene, estimated with the programs, so that these are shared, and genes that only tell batches
@@ -108,6 +108,8 @@ def ssnmf(
             ``uns["ssnmf"]["batches"]``.
         ``uns["ssnmf"]``
             ``params``, ``objective``, ``history`` and ``method``; ``stability`` of the programs of a consensus.
+        ``uns["ssnmf_select"]``
+            With ``"auto"``, what led to the numbers, as `genesieve.tl.select` keeps it.
 
     Warns
     -----
@@ -138,6 +140,8 @@ def ssnmf(
     named = {"layer": layer, "batch_key": batch_key}
     source = {name: value for name, value in named.items() if value is not None}
     write_fit(adata, key_added, model, H, given, {**source, "use_raw": use_raw, "values": values})
+    if model.selection_ is not None:
+        write_selection(adata, key_added, model.selection_, adata.var_names[given])
     _warn_duplicates(model)
     return adata if copy else None
 

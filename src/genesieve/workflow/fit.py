@@ -20,6 +20,7 @@ from genesieve.workflow.cluster import connected
 from genesieve.workflow.folder import read_record, staged, write_record
 from genesieve.workflow.outputs import KEY, write_outputs
 from genesieve.workflow.provenance import SAMPLED, Log, file_fingerprint, versions
+from genesieve.workflow.selection import choose_sizes, chosen_sizes
 from genesieve.workflow.settings import Resources, Settings, asked_for
 from genesieve.workflow.stages import Given, Place, check_gene_sets, interpret, prepare, score, take
 from genesieve.workflow.watch import Watcher
@@ -97,6 +98,7 @@ def run(
         with watch.stage("prepare"), log.timed("prepare"):
             prepare(given.adata, settings)
         watch.say(describe(read_preparation(given.adata)))
+        choose_sizes(given.adata, model, settings, watch, log)
         with watch.fit(_most_iterations(model)) as callback, log.timed("fit"), asked_for():
             model.set_params(callback=callback)
             choices: dict[str, Any] = {"batch_key": settings.batch, "exclude_genes": settings.exclude_genes}
@@ -163,6 +165,7 @@ def _record(
             "converged": bool(fit.record["converged"]),
             "selected_genes": int(fit.selected.sum()),
         },
+        **chosen_sizes(given.adata, settings),
         "scores": scores,
         "versions": versions(),
         "timings": log.timings,  # filled to the end: the record is written last

@@ -150,7 +150,7 @@ def prepare(adata: AnnData, settings: Settings) -> None:
         "clusters": (adata.n_obs, "the cells given"),
     }
     for name, (most, why) in limits.items():
-        if (getattr(settings, name) or 0) > most:
+        if settings.number(name) > most:
             raise RequestError(f"{name} must be between 1 and {most} ({why}), got {getattr(settings, name)}")
 
 

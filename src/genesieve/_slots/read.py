@@ -59,6 +59,12 @@ class Projection:
         return self.adata.uns.get(Keys(self.key).fit, {})
 
     @property
+    def cell_map(self) -> np.ndarray | None:
+        """Places of the cells on the map (cells, 2), NaN for those not shown; None where none was made."""
+        slot = Keys(self.key).cell_map
+        return np.asarray(self.adata.obsm[slot], dtype=np.float64) if slot in self.adata.obsm else None
+
+    @property
     def centers(self) -> np.ndarray | None:
         """Mean usages of the clusters (clusters, rank); None where labels are programs."""
         centers = self.record.get("cluster_centers")

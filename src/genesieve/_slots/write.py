@@ -45,6 +45,7 @@ def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.n
     _write_usages(adata, keys, H, Labelling(model.labels_, model.confidence_, model.cluster_centers_))
     arrays = {"cluster_centers": model.cluster_centers_, "stability": model.stability_}
     batches = {} if model.batches_ is None else {"batches": np.asarray(model.batches_, dtype=str)}
+    variation = getattr(model, "explained_variation_", None)
     adata.uns[keys.fit] = {
         **{name: array for name, array in arrays.items() if array is not None},
         **batches,
@@ -56,7 +57,19 @@ def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.n
         "converged": bool(model.converged_),
         "reconstruction_err": float(model.reconstruction_err_),
         "explained": float(model.explained_),
+        **({"explained_variation": float(variation)} if variation is not None else {}),
     }
+
+
+def write_usual_fit(adata: AnnData, key: str, usual: dict[str, float]) -> None:
+    """Keep how well programs describe the cells of the fit, which new cells are held against."""
+    adata.uns[Keys(key).fit]["usual_fit"] = usual
+
+
+def write_cell_fit(adata: AnnData, key: str, explained: np.ndarray, poor: np.ndarray) -> None:
+    """Keep how well programs describe new cells, and which of them they hardly describe."""
+    adata.obs[Keys(key).explained] = explained
+    adata.obs[Keys(key).poor_fit] = poor
 
 
 def write_gene_weights(adata: AnnData, key: str, gene_weights: np.ndarray) -> None:
@@ -78,6 +91,13 @@ def write_scores(adata: AnnData, key: str, scores: np.ndarray, p_values: np.ndar
     adata.varm[keys.scores] = scores
     if p_values is not None:
         adata.varm[keys.score_p_values] = p_values
+
+
+def write_map(adata: AnnData, key: str, cells: np.ndarray, places: np.ndarray) -> None:
+    """Keep where some cells stand on the map, as scanpy keeps embeddings."""
+    everywhere = np.full((adata.n_obs, 2), np.nan, dtype=np.float32)
+    everywhere[cells] = places
+    adata.obsm[Keys(key).cell_map] = everywhere
 
 
 def write_projection(adata: AnnData, key: str, fit: Fit, H: np.ndarray, found: Labelling) -> None:
@@ -214,10 +234,12 @@ def _forget(adata: AnnData, keys: Keys) -> None:
     for name in keys.derived:
         adata.uns.pop(name, None)
     _forget_scores(adata, keys)
+    if keys.cell_map in adata.obsm:
+        del adata.obsm[keys.cell_map]
     if keys.batch_scales in adata.varm:
         del adata.varm[keys.batch_scales]
     for frame, names in (
-        (adata.obs, (keys.outlier, keys.outlier_score)),
+        (adata.obs, (keys.outlier, keys.outlier_score, keys.explained, keys.poor_fit)),
         (adata.var, (keys.gene_weights, keys.levels)),
     ):
         for name in names:

@@ -97,6 +97,9 @@ def run(
     repeat: Annotated[
         Path | None, typer.Option("--from", metavar="run.json", help="Repeat this run; options given change it.")
     ] = None,
+    no_figures: Annotated[
+        bool, typer.Option("--no-figures", help="Draw no figures; the report has its own.", rich_help_panel=OUTPUT)
+    ] = False,
     force: Force = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -117,6 +120,7 @@ def run(
     command = ["genesieve", *sys.argv[1:]]
     resources = workflow.Resources(memory, dask, None if checkpoint is None else str(checkpoint))
     choices: dict[str, Any] = {"gene_sets": gene_sets, "force": force, "repeats": record, "resources": resources}
+    choices["figures"] = not no_figures
     tell(workflow.run(data, out, settings, command=command, watch=watch, **choices), quiet=quiet, as_json=as_json)
 
 

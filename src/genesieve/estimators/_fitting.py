@@ -60,12 +60,21 @@ def publish(model: Any, result: Result, H: np.ndarray, blocks: Blocks) -> np.nda
     model.objective_, model.converged_ = result.objective, result.converged
     model.reconstruction_err_ = float(np.sqrt(result.squared_residual))
     model.explained_ = 1.0 - result.squared_residual / squared_norm if squared_norm > 0 else 0.0
+    model.explained_variation_ = _variation(result.squared_residual, model.components_.any(axis=0), blocks)
     model.n_iter_, model.n_passes_ = len(result.history), result.history[-1].passes
     model.history_ = {
         name: np.array([getattr(step, name) for step in result.history]) for name in ("objective", "seconds", "passes")
     }
     _warn(model, result.stopped)
     return H
+
+
+def _variation(squared_residual: float, selected: np.ndarray, blocks: Blocks) -> float:
+    """The share of the selected genes' variation around their means that the programs explain; 0 if they do not."""
+    mean, variance = blocks.moments()
+    n_cells, total = blocks.shape[0], float(variance[selected].sum())
+    outside = float((variance + mean**2)[~selected].sum())  # nothing is said about the others
+    return max(0.0, 1.0 - (squared_residual / n_cells - outside) / total) if total > 0 else 0.0
 
 
 def label(model: Any, blocks: Blocks, H: np.ndarray, seed: int) -> None:

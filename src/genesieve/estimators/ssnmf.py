@@ -121,6 +121,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Frobenius norm of ``X - H @ components_``.
     explained_ : float
         The share of the sum of squares of X that the programs explain; what the baseline predicts is no part of it.
+    explained_variation_ : float
+        The share of the selected genes' variation around their means that the programs explain.
     stability_ : (n_components,) array or None
         The share of the fits of a consensus that have each program; ``None`` without one.
     penalty_, gauge_scale_, gene_weights_

@@ -16,9 +16,10 @@ from genesieve._slots.read import read_fit, read_preparation
 from genesieve.estimators.ssnmf import SSNMF
 from genesieve.io import FileError
 from genesieve.pp import describe
+from genesieve.workflow import outputs
 from genesieve.workflow.cluster import connected
 from genesieve.workflow.folder import read_record, staged, write_record
-from genesieve.workflow.outputs import KEY, write_outputs
+from genesieve.workflow.outputs import KEY, OTHER_STEPS, write_outputs
 from genesieve.workflow.provenance import SAMPLED, Log, file_fingerprint, versions
 from genesieve.workflow.selection import choose_sizes, chosen_sizes
 from genesieve.workflow.settings import Resources, Settings, asked_for
@@ -49,6 +50,7 @@ def run(
     watch: Watcher | None = None,
     repeats: dict[str, Any] | None = None,
     resources: Resources | None = None,
+    figures: bool = True,
     **options: Any,
 ) -> Outcome:
     """Read, prepare, factorise, interpret, and write a folder with tables, figures, report, model and run.json.
@@ -74,6 +76,8 @@ def run(
     resources
         What the run may use: memory, a Dask cluster, a file for checkpoints. With a limit of memory, and where they
         would not fit, data are left in their file and read in blocks of cells; ``result.h5ad`` is then without X.
+    figures
+        Whether to draw figures; the report has its own.
 
     Returns
     -------
@@ -107,8 +111,9 @@ def run(
             interpret(given.adata, gene_sets)
             scores = score(given.adata, settings.known)
         record = _record(given, settings, gene_sets, scores, command, log, stopped=watch.stopped)
-        with watch.stage("write"), log.timed("write"):
-            write_outputs(given.adata, folder, known=settings.known, record=record)
+        drawn = outputs.run_figures(given.adata, known=settings.known) if figures else {}
+        with watch.stage("write", OTHER_STEPS + len(drawn)) as step, log.timed("write"):
+            write_outputs(given.adata, folder, known=settings.known, record=record, figures=drawn, step=step)
         write_record(folder, record)
     return Outcome(Path(out), record, given.adata)
 

@@ -162,7 +162,10 @@ def interpret(adata: AnnData, gene_sets: Place | None) -> None:
     tl.biclusters(adata, key=KEY)
     tl.outliers(adata, key=KEY)
     if gene_sets is not None:
-        enrich_object(adata, gene_sets)
+        try:
+            enrich_object(adata, gene_sets)
+        except FileError as error:  # no reason to lose the fit
+            warnings.warn(f"no enrichment: {error}", UserWarning, stacklevel=2)
 
 
 def enrich_object(adata: AnnData, gene_sets: Place) -> None:

@@ -67,6 +67,8 @@ def real_table(results: Results) -> str:
     if found:
         means = [number(float(np.mean([record[field] for record in found.values()])), 3) for field in fields]
         body.append(["mean", NONE, NONE, *means])
+    if not body:
+        return ""
     return table(["data", "programs", "genes", "NMI as suggested", "NMI with true classes and 2,000 genes"], body)
 
 

@@ -51,8 +51,9 @@ def best_free(n_genes: int) -> Callable[[Results], Found]:
         if not margins:
             raise Missing(f"no label-free peer was measured at {n_genes} genes")
         margin, data, name = min(margins)
-        told = f"smallest margin {margin:+.3f} ({PEERS[name].title}, {data}), in {len(margins)} of {len(others) * len(SETS)}"
-        return told, by_margin(margin) if len(margins) == len(others) * len(SETS) else OPEN
+        wanted = len(others) * len(SETS)
+        told = f"smallest margin {margin:+.3f} ({PEERS[name].title}, {data}), in {len(margins)} of {wanted}"
+        return told, by_margin(margin) if len(margins) == wanted else OPEN
 
     return read
 

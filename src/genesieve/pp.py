@@ -129,7 +129,16 @@ def prepare(
     survey = Blocks(as_source(X)).survey()
     recipe = _recipe(X, survey, values, min_cells, target_sum, preset)
     _follow(recipe, adata, X, _kept_genes(survey.seen, X.shape[0], recipe.min_cells), layer, raw_layer)
+    write_preparation(adata, {**read_preparation(adata), **_quality(survey)})
     return adata if copy else None
+
+
+def _quality(survey: Survey) -> dict[str, float]:
+    """Depth and richness of the cells before anything was done to them."""
+    low, median, high = np.quantile(survey.totals, [0.05, 0.5, 0.95])
+    totals = {"total_low": float(low), "total_median": float(median), "total_high": float(high)}
+    n_cells = len(survey.totals)
+    return totals | {"genes_a_cell": float(survey.seen.sum() / n_cells), "empty_cells": int((survey.totals == 0).sum())}
 
 
 def prepare_like(

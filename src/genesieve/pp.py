@@ -343,4 +343,6 @@ def describe(done: dict[str, Any]) -> str:
     )
     depth = f"depth scaled to {done['target_sum']:,.0f}" if done["target_sum"] else "depth as it was"
     log = "logged before" if done["log"] == "none" else f"logarithm {done['log']}"
-    return f"values are {done['values']} (by {done['values_from']}); {genes}; {depth}; {log}"
+    guessed = done["values"] == "linear" and done["values_from"] != "the caller"
+    hint = "; estimated or corrected counts need values='counts'" if guessed else ""  # they look like TPM
+    return f"values are {done['values']} (by {done['values_from']}); {genes}; {depth}; {log}{hint}"

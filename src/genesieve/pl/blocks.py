@@ -119,7 +119,7 @@ def biclusters(
     names = {program: shorten(fit.names[program]) for program in np.unique(cells.program).tolist()}
     upright = all(len(name) <= SHORT_NAME for name in names.values())
     extra = sum(annotation.height for annotation in annotations) + (0.0 if upright else text_width([*names.values()]))
-    tall = 0.0 if n_genes is None else len(rows) * SMALL * LINE_HEIGHT / POINTS + 0.5  # every gene can be named
+    tall = 0.0 if n_genes is None else len(rows) * SMALL * LINE_HEIGHT / POINTS + 1.0  # every gene can be named
     ax = axes_or_new(ax, PAGE, max(HEIGHT, tall) + extra)
     if not len(rows) or not len(cells.index):
         return say_nothing_to_show(ax, f"no {GROUP[genes]} has both genes and cells")

@@ -147,7 +147,16 @@ def _of_method(name: str | None) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------ errors
 
 # Settings of a panel.
-OF_PANEL = ("include", "exclude", "allowed", "max_cost", "expression", "max_expression", "min_per_program")
+OF_PANEL = (
+    "include",
+    "exclude",
+    "allowed",
+    "max_cost",
+    "expression",
+    "max_expression",
+    "min_per_program",
+    "efficiency",
+)
 NAMES = (*(item.name for item in (*fields(Settings), *fields(Resources))), "missing", "gene_sets", "force", *OF_PANEL)
 # A setting in an error: what it begins with, a name that is no English word (nor part of a path), or one with a value.
 NAMED = re.compile(

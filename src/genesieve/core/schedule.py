@@ -100,13 +100,15 @@ class Schedule:
         cells = low_rank_approximation(many, self.rank, rng, near=None if placed is None else placed.directions)
         early = self._early(problem, cells, SETTLE_TOLERANCE * problem.tol)
         start = placed or WarmStart(self._start(early, rng), problem.penalty)
-        if cells is problem.cells:
-            return start
-        fitted = self._solve(replace(early, penalty=start.penalty), start.factors)
-        if many is not problem.cells:
-            return WarmStart(Factors(FROM_ZERO, fitted.factors.W), fitted.penalty)
-        journal.passes += 1  # over all of X, if only on some directions
-        return WarmStart(fitted.factors, fitted.penalty)
+        if cells is not problem.cells:
+            fitted = self._solve(replace(early, penalty=start.penalty), start.factors)
+            start = WarmStart(fitted.factors, fitted.penalty)
+            journal.passes += many is problem.cells  # over all of X, if only on some directions
+        if self.init == "nmf" and self.orthogonality != "exact" and many.shape[0] <= sampling.SAMPLE_CELLS:
+            at_hand = sampling.at_hand(many, rng)
+            fitted = self._solve(replace(early, cells=at_hand, penalty=start.penalty), start.factors)
+            return WarmStart(fitted.factors, fitted.penalty)
+        return start if many is problem.cells else WarmStart(Factors(FROM_ZERO, start.factors.W), start.penalty)
 
     def _finish(self, problem: Problem, settled: WarmStart, journal: Journal) -> Result:
         """Fit X as it is."""
@@ -127,7 +129,7 @@ class Schedule:
     def _early(self, problem: Problem, cells: Cells, tol: float, *, genes: np.ndarray | None = None) -> Problem:
         """The problem on some or simpler cells, and on some of the genes, before X itself is visited."""
         constraint, max_iter = self._constraint(cells, genes), min(self.max_iter, starts.EARLY_ITERATIONS)
-        return replace(problem, cells=cells, constraint=constraint, max_iter=max_iter, tol=tol)
+        return replace(problem, cells=cells, constraint=constraint, max_iter=max_iter, tol=tol, exact=False)
 
     def _solve(self, problem: Problem, start: Factors, journal: Journal | None = None) -> Result:
         """Under the penalty of the problem; for an orthogonal H under growing ones, unless these are behind it."""

@@ -17,7 +17,7 @@ EARLY_ITERATIONS = 100
 # An NMF starts several times on a smaller sample yet, and the one with the lowest objective after some iterations goes
 # on: starts end in different minima, a tenth of a per cent apart on real data, and soon show which.
 NMF_STARTS = 4
-NMF_START_ITERATIONS = 12
+NMF_START_ITERATIONS = 15
 NMF_START_CELLS, NMF_START_GENES = 1000, 1500
 # Iterations on the cells as they are, after those on their leading directions.
 NMF_LAST_ITERATIONS = 10
@@ -56,6 +56,7 @@ def nmf(cells: Cells, rank: int, rng: np.random.Generator, *, n_starts: int | No
         W = some.embed(nmf(some.cells, rank, rng, n_starts=n_starts).W)
         H = cells.usages(W, Overlap().cell_step(gram_of(W)))
         return balanced(Factors(H, W), gram_of(H))
+    cells = sampling.at_hand(cells, rng)
     approximation = low_rank_approximation(cells, rank, rng)
     few = sampling.sample(approximation, rng, n_cells=max(NMF_START_CELLS, rank), n_genes=NMF_START_GENES)
     tried = side_by_side(
@@ -70,7 +71,7 @@ def nmf(cells: Cells, rank: int, rng: np.random.Generator, *, n_starts: int | No
 
 
 def _plain_fit(cells: Cells, start: Factors, max_iter: int) -> Result:
-    return bcd(Problem(cells, NonNegative(), Overlap(), max_iter, FINE_TOLERANCE), start)
+    return bcd(Problem(cells, NonNegative(), Overlap(), max_iter, FINE_TOLERANCE, exact=False), start)
 
 
 def balanced(factors: Factors, gram: np.ndarray) -> Factors:

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check format lint types layers portable portable-all matrix readme bench docs clean
+.PHONY: setup demo test check format lint types layers portable portable-all matrix fuzz readme bench docs dist coverage clean
 
 setup: .venv/.ready
 
@@ -42,11 +42,21 @@ portable-all: setup  # nightly: all numerical tests, as on every processor that 
 matrix: setup
 	$(BIN)/python tests/matrix.py $(ENVIRONMENTS)
 
+# Long: many random fits and damaged files. FUZZ_SEED starts elsewhere.
+fuzz: setup
+	FUZZ_CASES=$${FUZZ_CASES:-4000} FUZZ_FILES=$${FUZZ_FILES:-60} $(BIN)/pytest -q -n auto tests/fuzz
+
 readme: setup  # writes what the demo prints into README.md
 	$(BIN)/python tests/readme.py
 
 docs: setup  # into docs/_build/html; notebooks run where they or genesieve changed
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+
+dist: setup  # sdist and wheel into dist; the wheel is installed elsewhere and tried
+	$(BIN)/python tests/dist.py
+
+coverage: setup  # lines of src that the tests run
+	$(BIN)/pytest -q -n auto --dist loadfile --cov=genesieve --cov-report=term-missing:skip-covered
 
 bench: setup
 	$(BIN)/python -m benchmarks.speed

@@ -5,6 +5,7 @@ Compiled code trusts the places of values, so that a wrong one would be read or 
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -309,3 +310,50 @@ def test_other_storage_is_looked_at():
 def test_whole_matrices_pass(form):
     for X in (whole(), sparse.csr_matrix((3, 4)), sparse.csr_matrix((0, 4)), sparse.csr_array(whole())):
         check_intact(X.asformat(form))
+
+
+# ------------------------------------------------------------------------------------------------ texts of HDF5
+
+
+def collections(content: bytes) -> list[int]:
+    """Where the file keeps its texts."""
+    starts = [content.find(b"GCOL\x01")]
+    while starts[-1] >= 0:
+        starts.append(content.find(b"GCOL\x01", starts[-1] + 1))
+    return starts[:-1]
+
+
+@pytest.mark.parametrize("size", [0, 2**64 - 8, 2**62])
+@pytest.mark.parametrize("open_file", [gs.io.read, gs.io.open_in_file])
+def test_texts_that_the_library_would_walk_for_ever_are_refused(tmp_path, open_file, size):
+    adata = ad.AnnData(whole(), obs={"kind": ["a", "b"] * (N_CELLS // 2)})
+    adata.write_h5ad(tmp_path / "data.h5ad")
+    content = bytearray((tmp_path / "data.h5ad").read_bytes())
+    start = collections(bytes(content))[-1]
+    content[start + 16 : start + 24] = bytes(8)  # the first object is now one of free space
+    content[start + 24 : start + 32] = size.to_bytes(8, "little")
+    (tmp_path / "data.h5ad").write_bytes(content)
+    with pytest.raises(gs.io.FileError, match=f"the texts at byte {start} break off at byte {start + 16}"):
+        open_file(tmp_path / "data.h5ad")
+
+
+@pytest.mark.parametrize("compression", [None, "gzip"])
+def test_whole_texts_pass(tmp_path, compression):
+    names = [f"cell {'long ' * (number % 70)}{number}" for number in range(500)]
+    adata = ad.AnnData(sparse.csr_matrix((500, 3)), obs={"name": names})
+    adata.write_h5ad(tmp_path / "data.h5ad", compression=compression)
+    assert len(collections((tmp_path / "data.h5ad").read_bytes())) > 3
+    assert list(gs.io.read(tmp_path / "data.h5ad").obs["name"]) == names
+
+
+@pytest.mark.parametrize("gzipped", [False, True])
+def test_a_zero_byte_in_an_mtx_file_is_refused(tmp_path, gzipped):
+    scipy_io.mmwrite(tmp_path / "matrix.mtx", whole().T.tocoo())
+    content = bytearray((tmp_path / "matrix.mtx").read_bytes())
+    content[500:660] = bytes(160)
+    (tmp_path / "matrix.mtx").unlink()
+    (tmp_path / f"matrix.mtx{'.gz' * gzipped}").write_bytes(gzip.compress(content) if gzipped else content)
+    (tmp_path / "features.tsv").write_text("".join(f"g{i}\n" for i in range(N_GENES)))
+    (tmp_path / "barcodes.tsv").write_text("".join(f"c{i}\n" for i in range(N_CELLS)))
+    with pytest.raises(gs.io.FileError, match="has a zero byte at 500: the file is damaged"):
+        gs.io.read(tmp_path)

@@ -45,7 +45,7 @@ def test_the_python_of_a_page_runs(name, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", [*PAGES, *NOTEBOOKS], ids=lambda page: page.name)
 def test_the_python_of_a_page_is_python_and_its_names_are_ours(page):
-    for block in code(page, "python") + code(page, r"\{code-cell\}"):
+    for block in code(page, "python") + code(page, r"\{code-cell\}(?:\n:tags:.*\n)?"):
         compile(block, page.name, "exec")
     for dotted in re.findall(r"\bgs((?:\.[A-Za-z_]+)+)", page.read_text(encoding="utf-8")):
         found = gs

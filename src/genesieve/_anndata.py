@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,8 @@ EQUAL_TOTALS = 1e-3
 LOOKED_AT = 1_000_000
 # Of values outside memory these many cells are looked at, from the first to the last.
 CELLS_LOOKED_AT = 500
+# Names that are not there whose nearest spelling is looked up.
+SPELT = 5
 
 LOG_BASES = {"none": None, "ln(x + 1)": float(np.e), "log2(x + 1)": 2.0}
 """Logarithms by their names in ``uns``."""
@@ -174,6 +177,14 @@ def check_unique_genes(adata: AnnData, name: str = "adata") -> None:
         )
 
 
+def _spelling(missing: list[str], names: Any) -> str:
+    """The nearest names to some that are not there, for the end of an error message."""
+    by_letters = {str(name).upper(): str(name) for name in names}
+    near = {gene: get_close_matches(gene.upper(), by_letters, 1) for gene in missing[:SPELT]}
+    said = ", ".join(f"{by_letters[found[0]]!r} for {gene!r}" for gene, found in near.items() if found)
+    return f"; nearest: {said}" if said else ""
+
+
 def find_genes(adata: AnnData, genes: str | Iterable[str], name: str) -> np.ndarray:
     """Mask of the named genes; all must be there."""
     wanted = [genes] if isinstance(genes, str) else [str(gene) for gene in genes]
@@ -181,6 +192,6 @@ def find_genes(adata: AnnData, genes: str | Iterable[str], name: str) -> np.ndar
     if missing:
         raise ValueError(
             f"{name} must be genes of adata, got {listing(missing)}, which adata.var_names"
-            f" (like {listing(adata.var_names[:3])}) does not have"
+            f" (like {listing(adata.var_names[:3])}) does not have{_spelling(missing, adata.var_names)}"
         )
     return np.asarray(adata.var_names.isin(wanted))

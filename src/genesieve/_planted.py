@@ -1,4 +1,4 @@
-"""Counts with known programs: types, and activities that some cells of several types share.
+"""Counts with known programs: types, activities that some cells of several types share, and batches.
 
 A gamma-Poisson simulation in the manner of Splatter and of the cNMF paper (Kotliar et al. 2019). Cells are drawn in
 chunks, each from random streams of its own: fewer cells are the first of more, and any number can be drawn in turn.
@@ -6,8 +6,9 @@ chunks, each from random streams of its own: fewer cells are the first of more, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy import sparse
 
 CHUNK_CELLS = 256
 # What the random streams are for.
-GENES, CELLS, COUNTS = range(3)
+GENES, CELLS, COUNTS, BATCHES = range(4)
 LEAST_MEAN = 1e-12  # of a count, where Splatter's trend divides by its root
 
 
@@ -40,6 +41,10 @@ class Recipe:
     variation: float = 0.448  # biological coefficient of variation
     freedom: float = 22.087  # of the scatter of that over the genes
     trend: bool = False  # Splatter's: rare genes vary more, by one over the root of their mean
+    n_batches: int = 1
+    batch_effect: float = 0.0  # spread of the logarithm of the factor that each batch has on each gene
+    mixing: float = 2.0  # of Dirichlet: the larger, the more alike the shares of the types in the batches
+    n_private: int = 0  # activities, the last ones, that only cells of one batch each have
 
 
 LEVELS: dict[str, dict[str, Any]] = {
@@ -74,12 +79,16 @@ class Genes(NamedTuple):
     raised: np.ndarray  # (genes, programs): whether the program raises the gene
     scatter: np.ndarray  # (genes,): the gene's own factor to the coefficient of variation
     active: np.ndarray  # (types, activities): share of the cells of a type that have the activity
+    shares: np.ndarray  # (types, batches): where the cells of a type are
+    factors: np.ndarray  # (batches, genes): what a batch does to each gene
+    allowed: np.ndarray  # (batches, activities): whether cells of a batch may have the activity
 
 
 class Cells(NamedTuple):
     """Some cells as they are drawn."""
 
     types: np.ndarray  # (cells,)
+    batch: np.ndarray  # (cells,)
     doublet: np.ndarray  # (cells,)
     usages: np.ndarray  # (cells, programs): shares that add up to one
     depth: np.ndarray  # (cells,)
@@ -98,7 +107,18 @@ def draw_genes(recipe: Recipe, seed: int) -> Genes:
     for activity in range(recipe.n_activities):
         types = rng.choice(recipe.n_types, min(recipe.types_an_activity, recipe.n_types), replace=False)
         active[types, activity] = rng.uniform(*recipe.active_cells)
-    return Genes(spectra / spectra.sum(axis=0), raised, scatter, active)
+    return Genes(spectra / spectra.sum(axis=0), raised, scatter, active, *_draw_batches(recipe, seed))
+
+
+def _draw_batches(recipe: Recipe, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What tells batches apart, from a stream of its own: shares of the types, factors on genes, activities."""
+    rng, n_batches = _stream(seed, BATCHES), recipe.n_batches
+    shares = rng.dirichlet(np.full(n_batches, recipe.mixing), recipe.n_types)
+    factors = np.exp(recipe.batch_effect * rng.standard_normal((n_batches, recipe.n_genes)))
+    allowed = np.ones((n_batches, recipe.n_activities), dtype=bool)
+    for number in range(recipe.n_private):
+        allowed[:, recipe.n_activities - 1 - number] = np.arange(n_batches) == number % n_batches
+    return shares, factors, allowed
 
 
 def _gene_means(recipe: Recipe, rng: np.random.Generator) -> np.ndarray:
@@ -111,7 +131,8 @@ def _gene_means(recipe: Recipe, rng: np.random.Generator) -> np.ndarray:
 
 def draw_cells(recipe: Recipe, genes: Genes, seed: int) -> Cells:
     """What all cells are, without their counts."""
-    chunks = [_draw_chunk(recipe, genes, _stream(seed, CELLS, chunk)) for chunk in range(_n_chunks(recipe))]
+    streams = ((_stream(seed, CELLS, chunk), _stream(seed, BATCHES, chunk)) for chunk in range(_n_chunks(recipe)))
+    chunks = [_draw_chunk(recipe, genes, *both) for both in streams]
     return Cells(*(np.concatenate(parts)[: recipe.n_cells] for parts in zip(*chunks, strict=True)))
 
 
@@ -119,29 +140,48 @@ def draw_counts(recipe: Recipe, genes: Genes, cells: Cells, seed: int) -> Iterat
     """The counts of all cells, a chunk after the other."""
     for chunk in range(_n_chunks(recipe)):
         rows = slice(chunk * CHUNK_CELLS, (chunk + 1) * CHUNK_CELLS)
-        means = cells.depth[rows, None] * (cells.usages[rows] @ genes.spectra.T)  # (cells, genes)
+        means = cells.depth[rows, None] * _shares_of_genes(genes, cells, rows)  # (cells, genes)
         trend = 1.0 / np.sqrt(np.maximum(means, LEAST_MEAN)) if recipe.trend else 0.0
         squared = ((recipe.variation + trend) * genes.scatter) ** 2 * np.ones_like(means)
         gammas = _stream(seed, COUNTS, chunk, 0).gamma(1.0 / squared, means * squared)
         yield sparse.csr_matrix(_stream(seed, COUNTS, chunk, 1).poisson(gammas).astype(np.float32))
 
 
-def _draw_chunk(recipe: Recipe, genes: Genes, rng: np.random.Generator) -> Cells:
+def _shares_of_genes(genes: Genes, cells: Cells, rows: slice) -> np.ndarray:
+    """What every gene has of a cell's counts, on average, in the batch of the cell."""
+    shares: np.ndarray = cells.usages[rows] @ genes.spectra.T
+    if (genes.factors == 1).all():
+        return shares
+    shares *= genes.factors[cells.batch[rows]]
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def _draw_chunk(recipe: Recipe, genes: Genes, rng: np.random.Generator, of_batch: np.random.Generator) -> Cells:
     """Cells of a chunk; a doublet is half itself and half another cell, as deep as the deeper."""
-    (types, usages, depth), (_, others, other_depth) = (_draw_singlets(recipe, genes, rng) for _ in range(2))
+    types, batch, usages, depth = _draw_singlets(recipe, genes, rng, partial(_place, genes.shares, of_batch))
+    _, _, others, other_depth = _draw_singlets(recipe, genes, rng, lambda _: batch)
     doublet = rng.random(CHUNK_CELLS) < recipe.doublets
     usages = np.where(doublet[:, None], (usages + others) / 2.0, usages)
-    return Cells(types, doublet, usages, np.where(doublet, np.maximum(depth, other_depth), depth))
+    return Cells(types, batch, doublet, usages, np.where(doublet, np.maximum(depth, other_depth), depth))
 
 
-def _draw_singlets(recipe: Recipe, genes: Genes, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Types, usages and depths."""
+def _draw_singlets(
+    recipe: Recipe, genes: Genes, rng: np.random.Generator, batch_of: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, ...]:
+    """Types, batches, usages and depths; ``batch_of`` gives cells of known types a batch."""
     types = rng.integers(recipe.n_types, size=CHUNK_CELLS)
+    batch = batch_of(types)
     active = rng.random((CHUNK_CELLS, recipe.n_activities)) < genes.active[types]
+    active &= genes.allowed[batch]
     activity = active * rng.uniform(*recipe.activity_usage, active.shape)
     activity /= np.maximum(active.sum(axis=1, keepdims=True), 1)  # several leave the type its share
     identity = np.eye(recipe.n_types)[types] * (1.0 - activity.sum(axis=1, keepdims=True))
-    return types, np.hstack([identity, activity]), rng.lognormal(*recipe.log_depth, CHUNK_CELLS)
+    return types, batch, np.hstack([identity, activity]), rng.lognormal(*recipe.log_depth, CHUNK_CELLS)
+
+
+def _place(shares: np.ndarray, rng: np.random.Generator, types: np.ndarray) -> np.ndarray:
+    """Batches of cells of these types."""
+    return np.asarray((rng.random((len(types), 1)) > shares[types].cumsum(axis=1)[:, :-1]).sum(axis=1))
 
 
 def _n_chunks(recipe: Recipe) -> int:

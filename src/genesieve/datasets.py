@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from genesieve import _planted
-from genesieve._checks import check_choice, check_integer
+from genesieve._checks import check_choice, check_integer, check_number
 from genesieve._random import as_generator
 
 if TYPE_CHECKING:
@@ -114,6 +114,9 @@ def programs(
     n_genes: int | None = None,
     n_types: int | None = None,
     n_activities: int | None = None,
+    n_batches: int | None = None,
+    batch_effect: float = 0.0,
+    n_private: int | None = None,
     preset: str | None = None,
     path: str | os.PathLike[str] | None = None,
     random_state: RandomState = 0,
@@ -132,6 +135,12 @@ def programs(
         Size; ``None``: 3,000 and 8,000, or the preset's. With the same seed, fewer cells are the first of more.
     n_types, n_activities
         Programs of either kind; ``None``: 12 and 2, or the preset's.
+    n_batches
+        Samples that the cells come from, each with shares of the types of its own: ``obs["batch"]``. ``None``: one.
+    batch_effect
+        What a batch does to every gene: a factor of its own, whose logarithm spreads by this much.
+    n_private
+        Activities, the last ones, that only cells of one batch each have; ``None``: none.
     preset
         ``"cnmf"``: the settings of the cNMF paper (15,000 cells x 25,000 genes, 13 types and an activity of 1,000
         genes in 30 % of the cells of four; levels up to ``"hard"``).
@@ -144,7 +153,7 @@ def programs(
     -------
     AnnData
         Counts (CSR float32), with ``path`` backed by the file. What is true of the cells is in ``obs["cell_type"]``,
-        ``obs["doublet"]`` and ``obsm["true_usages"]`` (shares of a cell's counts), of the genes in
+        ``obs["batch"]``, ``obs["doublet"]`` and ``obsm["true_usages"]`` (shares of a cell's counts), of the genes in
         ``varm["true_raised"]`` and ``varm["true_spectra"]`` (shares of a program's counts); ``uns["programs"]`` has the
         ``names`` of the programs and their ``kind``, identity or activity.
 
@@ -155,7 +164,9 @@ def programs(
     ((100, 500), (100, 14))
     """
     sizes = {"n_cells": n_cells, "n_genes": n_genes, "n_types": n_types, "n_activities": n_activities}
-    recipe = _read_recipe(level, preset, sizes)
+    sizes |= {"n_batches": n_batches, "n_private": n_private}
+    check_number("batch_effect", batch_effect)
+    recipe = replace(_read_recipe(level, preset, sizes), batch_effect=batch_effect)
     seed = int(as_generator(random_state).integers(2**63))
     genes = _planted.draw_genes(recipe, seed)
     cells = _planted.draw_cells(recipe, genes, seed)
@@ -199,8 +210,10 @@ def _read_recipe(level: str, preset: str | None, sizes: dict[str, int | None]) -
     check_choice("level", level, list(levels))
     given: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
     for name, size in given.items():
-        check_integer(name, size, 0 if name == "n_activities" else 1)
-    return replace(recipe, **levels[level], **given)
+        check_integer(name, size, 0 if name in ("n_activities", "n_private") else 1)
+    recipe = replace(recipe, **levels[level], **given)
+    check_integer("n_private", recipe.n_private, 0, recipe.n_activities, why="the activities")
+    return recipe
 
 
 def _truth(genes: _planted.Genes, cells: _planted.Cells) -> AnnData:
@@ -211,7 +224,12 @@ def _truth(genes: _planted.Genes, cells: _planted.Cells) -> AnnData:
     n_types, n_activities = genes.active.shape
     types = [f"type {number + 1}" for number in range(n_types)]
     names = types + [f"activity {number + 1}" for number in range(n_activities)]
-    obs = {"cell_type": pd.Categorical.from_codes(cells.types, types), "doublet": cells.doublet}
+    batches = [f"batch {number + 1}" for number in range(len(genes.factors))]
+    obs = {
+        "cell_type": pd.Categorical.from_codes(cells.types, types),
+        "batch": pd.Categorical.from_codes(cells.batch, batches),
+        "doublet": cells.doublet,
+    }
     return anndata.AnnData(
         obs=pd.DataFrame(obs, index=[f"cell-{number}" for number in range(len(cells.types))]),
         var=pd.DataFrame(index=[f"gene-{number}" for number in range(len(genes.scatter))]),

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from genesieve._checks import first_few
+from genesieve._damage import check_heaps, check_text
 from genesieve._matrices import check_all_intact
 from genesieve.core.cells.intact import check_intact
 
@@ -269,6 +270,7 @@ def _check_hdf5(path: Path, expected: str) -> None:
     if not h5py.is_hdf5(path):
         came = f"the first bytes {path.open('rb').read(8)!r}" if path.stat().st_size else "an empty file"
         raise FileError(f"{path} must be {expected}, got {came}: another format, or cut short")
+    check_heaps(path)
 
 
 def _read_loom(path: Path, cells_in: str | None) -> AnnData:
@@ -288,7 +290,7 @@ def _read_mtx_folder(path: Path, cells_in: str | None) -> AnnData:
     prefix = matrix.name.removesuffix(".gz").removesuffix("matrix.mtx")
     features = _lines(_only_file(path, prefix, ("features.tsv", "features.tsv.gz", "genes.tsv", "genes.tsv.gz")))
     barcodes = _lines(_only_file(path, prefix, ("barcodes.tsv", "barcodes.tsv.gz")))
-    values = mmread(matrix)
+    values = mmread(check_text(matrix))
     check_intact(values, matrix.name)
     X = sparse.csr_matrix(values.T, dtype=np.float32)  # (cells, genes): the file has genes in rows
     if X.shape != (len(barcodes), len(features)):

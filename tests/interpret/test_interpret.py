@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse, stats
+from scipy import stats
 
-import genesieve as gs
-from genesieve.interpret import genes, genesets, outliers, panels, programs
+from genesieve.interpret import genes, genesets, outliers, programs
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -149,42 +148,6 @@ def test_cells_without_usage_are_outliers_always():
     assert found.score[0] == 1.0
     assert outliers.find_outliers(np.zeros((3, 2)), np.eye(2)).flagged.all()
     assert not outliers.find_outliers(np.ones((3, 2)), np.eye(2)).flagged.any()
-
-
-# ------------------------------------------------------------------------------------------------ laws: panels
-
-
-@given(seeds)
-def test_panels_are_nested_and_keep_what_is_required(seed):
-    rng = np.random.default_rng(seed)
-    W, noise, usage = rng.gamma(1.0, size=(30, 3)), rng.random(30), np.ones(3)
-    small, large = (panels.choose_panel(W, noise, usage, n_genes=n) for n in (4, 9))
-    np.testing.assert_array_equal(small, large[:4])
-    assert len(set(large.tolist())) == 9
-    required = np.arange(30) >= 28
-    assert {28, 29} <= set(panels.choose_panel(W, noise, usage, n_genes=4, required=required).tolist())
-
-
-@given(seeds)
-def test_each_gene_of_a_panel_raises_the_determinant_most(seed):
-    rng = np.random.default_rng(seed)
-    W, noise = rng.gamma(1.0, size=(12, 2)), rng.uniform(0.5, 1.0, 12)
-    signal = W / np.sqrt(noise)[:, None]
-    information, left = panels.PRIOR_INFORMATION * np.eye(2), set(range(12))
-    for gene in panels.choose_panel(W, noise, np.ones(2), n_genes=5).tolist():
-        reached = {other: np.linalg.det(information + np.outer(signal[other], signal[other])) for other in left}
-        assert reached[gene] >= max(reached.values()) * (1 - 1e-9)
-        information += np.outer(signal[gene], signal[gene])
-        left.remove(gene)
-
-
-def test_the_gene_model_is_the_same_dense_and_sparse():
-    X = gs.datasets.synthetic(random_state=0).X
-    H = np.random.default_rng(0).random((60, 3))
-    for got, expected in zip(panels.gene_model(sparse.csr_array(X), H), panels.gene_model(X, H), strict=True):
-        np.testing.assert_allclose(got, expected)
-    W, noise = panels.gene_model(X, H)
-    np.testing.assert_allclose(noise, ((X - H @ W.T) ** 2).mean(axis=0))
 
 
 # ------------------------------------------------------------------------------------------------ gene sets

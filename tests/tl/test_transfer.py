@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import genesieve as gs
@@ -99,15 +98,3 @@ def test_new_values_of_another_kind_are_warned_about():
     new.X = np.rint(new.X * 10)
     with pytest.warns(UserWarning, match="fitted to log values, the new ones look like counts"):
         tl.project(new, fitted())
-
-
-def test_a_panel_keeps_the_clusters_and_its_terms():
-    adata = fitted(orthogonality="exact")
-    table = tl.panel(adata, 40, include_genes=["g499"], exclude_genes=[f"g{i}" for i in range(10)])
-    assert len(table) == 40
-    assert table["gene"][0] == "g499"
-    assert not set(table["gene"]) & {f"g{i}" for i in range(10)}
-    assert adata.uns["ssnmf_panel_fit"] == table.attrs
-    assert table.attrs["agreement"] >= 0.95
-    small = tl.panel(adata, 10)
-    pd.testing.assert_frame_equal(small, tl.panel(adata, 40).head(10))

@@ -32,9 +32,9 @@ def still_pictures(findings: Findings, shown: np.ndarray, layout: Layout) -> dic
     color = None if findings.known is None else findings.known.title
     legend = 0.0 if findings.known is None else 0.5 + 0.16 * legend_rows(findings.known.names, PAGE - 1.5)[0]
     return {
-        "map": _draw(PAGE, 5.0, lambda ax: _cell_map(ax, findings.clusters, shown, layout)),
-        "usages": _draw(PAGE, rows + 0.6 + legend, lambda ax: pl.usages(scratch, key=KEY, color=color, ax=ax)),
-        "loadings": _draw(PAGE, rows + 1.1, lambda ax: pl.loadings(scratch, key=KEY, ax=ax)),
+        "map": draw(PAGE, 5.0, lambda ax: _cell_map(ax, findings.clusters, shown, layout)),
+        "usages": draw(PAGE, rows + 0.6 + legend, lambda ax: pl.usages(scratch, key=KEY, color=color, ax=ax)),
+        "loadings": draw(PAGE, rows + 1.1, lambda ax: pl.loadings(scratch, key=KEY, ax=ax)),
     }
 
 
@@ -67,7 +67,7 @@ def _scratch(findings: Findings) -> AnnData:
     return scratch
 
 
-def _draw(width: float, height: float, paint: Callable[[Axes], object]) -> str:
+def draw(width: float, height: float, paint: Callable[[Axes], object]) -> str:
     """A picture as a data address, drawn without touching the user's figures."""
     figure = Figure(figsize=(width, height), layout="constrained", dpi=DPI)
     FigureCanvasAgg(figure)

@@ -53,6 +53,16 @@ class Keys:
         return f"{self.key}_gene_weight"
 
     @property
+    def batch_scales(self) -> str:
+        """``varm``: scales of the genes in every batch (genes, batches), where the fit knew any."""
+        return f"{self.key}_batch_scales"
+
+    @property
+    def levels(self) -> str:
+        """``var``: sums of the genes over those that programs predict, where the fit knew batches."""
+        return f"{self.key}_level"
+
+    @property
     def scores(self) -> str:
         """``varm``: how much every gene belongs to every program (genes, rank)."""
         return f"{self.key}_scores"
@@ -118,6 +128,46 @@ class Keys:
         return f"{self.key}_panel_fit"
 
     @property
+    def panel_curve(self) -> str:
+        """``uns``: table of how well panels of growing size do."""
+        return f"{self.key}_panel_curve"
+
+    @property
+    def panel_types(self) -> str:
+        """``uns``: table of how well the panel recognises each type, and what it takes it for."""
+        return f"{self.key}_panel_types"
+
+    @property
+    def panel_confusion(self) -> str:
+        """``uns``: table of the types that cells of a type are taken for."""
+        return f"{self.key}_panel_confusion"
+
+    @property
+    def compare(self) -> str:
+        """``uns``: table of the programs' usage between groups."""
+        return f"{self.key}_compare"
+
+    @property
+    def compare_samples(self) -> str:
+        """``uns``: table of the programs' usage in every sample."""
+        return f"{self.key}_compare_samples"
+
+    @property
+    def annotation(self) -> str:
+        """``uns``: table of the names suggested for the programs, with their evidence."""
+        return f"{self.key}_annotation"
+
+    @property
+    def coverage(self) -> str:
+        """``uns``: table of the samples that have each program."""
+        return f"{self.key}_coverage"
+
+    @property
+    def gene_confidence(self) -> str:
+        """``uns``: table of the share of samples in which genes are raised."""
+        return f"{self.key}_gene_confidence"
+
+    @property
     def derived(self) -> tuple[str, ...]:
         """``uns``: everything that follows from a fit and goes when it is replaced."""
         return (
@@ -129,4 +179,12 @@ class Keys:
             self.outlier_rule,
             self.panel,
             self.panel_fit,
+            self.panel_curve,
+            self.panel_types,
+            self.panel_confusion,
+            self.compare,
+            self.compare_samples,
+            self.annotation,
+            self.coverage,
+            self.gene_confidence,
         )

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from anndata import AnnData
 
 MAKERS = {
+    "annotation": "annotate",
+    "compare_samples": "compare",
+    "coverage": "metaprograms",
     "enrichment": "enrich",
+    "gene_confidence": "metaprograms",
     "outlier": "outliers",
     "outlier_score": "outliers",
     "outlier_rule": "outliers",
@@ -79,9 +83,26 @@ class Projection:
 
     @property
     def names(self) -> list[str]:
-        """Names of the programs: the categories of their labels, so that renaming those renames the programs."""
-        labels = self.of_cells("labels").astype("category").cat.categories
-        return [str(labels[i]) if i >= 0 else str(program) for program, i in enumerate(self.categories)]
+        """Names of the programs: the categories of their labels, so that renaming those renames the programs.
+
+        A program whose label is its number has the name that `genesieve.tl.annotate` suggests, if there is one.
+        """
+        labels, suggested = self.of_cells("labels").astype("category").cat.categories, self.suggested_names
+        names = [str(labels[i]) if i >= 0 else str(program) for program, i in enumerate(self.categories)]
+        taken = set(names)
+        return [
+            other if name == str(program) and other and other not in taken else name
+            for program, (name, other) in enumerate(zip(names, suggested, strict=True))
+        ]
+
+    @property
+    def suggested_names(self) -> list[str]:
+        """The names that `genesieve.tl.annotate` found, empty where it found none."""
+        slot = Keys(self.key).annotation
+        if slot not in self.adata.uns:
+            return [""] * self.rank
+        found = self.found("annotation").set_index("program")["name"].astype(str)
+        return [str(found.get(program, "")) for program in range(self.rank)]
 
     @cached_property
     def _obs(self) -> pd.DataFrame:
@@ -145,6 +166,21 @@ class Fit(Projection):
         """Weights of the genes in the fit, where there were any."""
         slot = Keys(self.key).gene_weights
         return self._var[slot].to_numpy() if slot in self._var else None
+
+    @property
+    def batches(self) -> np.ndarray | None:
+        """Names of the batches, where the fit knew any."""
+        return np.asarray(self.record["batches"], dtype=str) if "batches" in self.record else None
+
+    @property
+    def batch_scales(self) -> np.ndarray:
+        """Scales of the genes in the batches (genes, batches)."""
+        return np.asarray(self._read("varm", self.adata.varm, "batch_scales"))
+
+    @property
+    def levels(self) -> np.ndarray:
+        """Sums of the genes over those that programs predict (genes,)."""
+        return self._read("var", self._var, "levels").to_numpy(dtype=np.float64)
 
     @property
     def scored(self) -> bool:

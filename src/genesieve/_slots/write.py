@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from genesieve._slots.keys import PREPARE, Keys
-from genesieve._slots.read import Fit
+from genesieve._slots.read import Fit, read_projection
 from genesieve.core.objective import gram_of, pack_penalty
 from genesieve.estimators._parameters import RECORDED
 from genesieve.estimators.ssnmf import SSNMF
@@ -37,10 +37,16 @@ def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.n
         gene_weights = np.zeros(adata.n_vars)
         gene_weights[given] = model.gene_weights_
         write_gene_weights(adata, key, gene_weights)
+    if model.batches_ is not None:
+        scales, levels = np.ones((adata.n_vars, len(model.batches_))), np.ones(adata.n_vars)
+        scales[given], levels[given] = model.batch_scales_.T, model.gene_levels_
+        write_batch_scales(adata, key, scales, levels)
     _write_usages(adata, keys, H, Labelling(model.labels_, model.confidence_, model.cluster_centers_))
     clusters = {} if model.cluster_centers_ is None else {"cluster_centers": model.cluster_centers_}
+    batches = {} if model.batches_ is None else {"batches": np.asarray(model.batches_, dtype=str)}
     adata.uns[keys.fit] = {
         **clusters,
+        **batches,
         "params": {**_pack_params(model), **source},
         "objective": float(model.objective_),
         "history": {name: np.asarray(course) for name, course in model.history_.items()},
@@ -55,6 +61,12 @@ def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.n
 def write_gene_weights(adata: AnnData, key: str, gene_weights: np.ndarray) -> None:
     """Keep the weights of the genes in the fit."""
     adata.var[Keys(key).gene_weights] = gene_weights
+
+
+def write_batch_scales(adata: AnnData, key: str, scales: np.ndarray, levels: np.ndarray) -> None:
+    """Keep the scales of the genes in the batches of a fit (genes, batches), and what new ones are measured by."""
+    adata.varm[Keys(key).batch_scales] = scales
+    adata.var[Keys(key).levels] = levels
 
 
 def write_scores(adata: AnnData, key: str, scores: np.ndarray, p_values: np.ndarray | None) -> None:
@@ -94,6 +106,19 @@ def write_outliers(adata: AnnData, key: str, found: Outliers, rule: dict[str, fl
     adata.obs[Keys(key).outlier_score] = found.score
     measured = {"ratio": found.ratio, "separation": found.separation, "typical": found.typical}
     write_found(adata, key, outlier_rule={**rule, **measured})
+
+
+def rename_labels(adata: AnnData, key: str, names: Sequence[str]) -> None:
+    """Name the categories of the labels after their programs, where they are programs; an empty name changes none."""
+    fit, column = read_projection(adata, key), Keys(key).labels
+    labels = fit.of_cells("labels").astype("category")
+    pairs = zip(fit.categories, names, strict=True)
+    renamed = {labels.cat.categories[category]: name for category, name in pairs if category >= 0 and name}
+    kept = set(labels.cat.categories) - set(renamed)
+    clashing = kept & set(renamed.values())
+    if clashing:
+        raise ValueError(f"names must be new to adata.obs[{column!r}], got {sorted(clashing)[0]!r}, which is there")
+    adata.obs[column] = labels.cat.rename_categories(renamed)
 
 
 def write_preparation(adata: AnnData, recipe: dict[str, Any]) -> None:
@@ -151,7 +176,12 @@ def _forget(adata: AnnData, keys: Keys) -> None:
     for name in keys.derived:
         adata.uns.pop(name, None)
     _forget_scores(adata, keys)
-    for frame, names in ((adata.obs, (keys.outlier, keys.outlier_score)), (adata.var, (keys.gene_weights,))):
+    if keys.batch_scales in adata.varm:
+        del adata.varm[keys.batch_scales]
+    for frame, names in (
+        (adata.obs, (keys.outlier, keys.outlier_score)),
+        (adata.var, (keys.gene_weights, keys.levels)),
+    ):
         for name in names:
             if name in frame:
                 del frame[name]

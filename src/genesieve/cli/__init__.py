@@ -16,6 +16,7 @@ from rich.markup import escape
 from genesieve.cli._screen import Debug, reporting
 from genesieve.cli.demo import demo
 from genesieve.cli.methods import methods
+from genesieve.cli.panel import panel
 from genesieve.cli.reproduce import reproduce
 from genesieve.cli.run import run
 from genesieve.cli.transfer import enrich, project
@@ -39,6 +40,10 @@ EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
     project: (
         "project new.h5ad --model results/",
         "project panel.csv --cells-in rows -m results/ --missing ignore -o scored/",
+    ),
+    panel: (
+        "panel data.h5ad --genes 300 -o panel/",
+        "panel data.h5ad -k 400 --include base.txt --exclude banned.txt --labels cell_type -o panel/",
     ),
     enrich: ("enrich results/ --gene-sets hallmark.gmt",),
     methods: ("methods", "run data.h5ad -r 8 -k 2000 -o results/ --method onmf_l20"),

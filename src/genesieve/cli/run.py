@@ -62,6 +62,9 @@ def run(
     *,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder to write.", rich_help_panel=OUTPUT)] = None,
     labels: Annotated[str | None, typer.Option(metavar="COLUMN", help="Score against these known types.")] = None,
+    batch: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Samples or donors of the cells: programs are shared by them.")
+    ] = None,
     gene_sets: Annotated[Path | None, typer.Option(metavar="FILE.gmt", help="Test these sets in each program.")] = None,
     cells_in: CellsIn = None,
     layer: Layer = None,

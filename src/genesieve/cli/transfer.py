@@ -40,6 +40,9 @@ def project(
         ),
     ] = "error",
     labels: Annotated[str | None, typer.Option(metavar="COLUMN", help="Score against these known types.")] = None,
+    batch: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Batches of the cells, known to the run or new.")
+    ] = None,
     cells_in: CellsIn = None,
     layer: Layer = None,
     use_raw: UseRaw = False,
@@ -58,7 +61,9 @@ def project(
 
     if not data.exists():
         raise typer.BadParameter(f"{data} does not exist", param_hint="DATA")
-    settings = workflow.Settings().changed(cells_in=cells_in, layer=layer, use_raw=use_raw, known=labels, jobs=jobs)
+    settings = workflow.Settings().changed(
+        cells_in=cells_in, layer=layer, use_raw=use_raw, known=labels, batch=batch, jobs=jobs
+    )
     out = out or Path(f"{data.resolve().name.partition('.')[0]}-projected")
     command, watch = ["genesieve", *sys.argv[1:]], watcher(quiet=quiet)
     outcome = workflow.project(

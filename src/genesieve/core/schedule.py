@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from genesieve.core import starts
+from genesieve.core.batches import Scaling
 from genesieve.core.cells import sampling
 from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells, NoUsages, on_one_thread
 from genesieve.core.cells.low_rank import LowRank, low_rank_approximation
@@ -177,19 +178,23 @@ def score_cells(
     penalty: Penalty,
     measured: np.ndarray | None = None,
     gene_weights: np.ndarray | None = None,
+    scaling: Scaling | None = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
     """Usages (cells, rank) of cells X, as the fit would have them.
 
     ``scale`` takes a program from the public gauge to the solver's. The columns of X are the genes of ``W`` that are
-    ``measured`` (a mask), by default all; the cells count as zero on the others.
+    ``measured`` (a mask), by default all; the cells count as zero on the others. ``scaling``, on the genes of W, is
+    for a fit that knew batches.
     """
     columns = np.ones(len(W), dtype=bool) if measured is None else measured
-    W = W * scale
-    if gene_weights is not None:
-        W, gene_weights = W * gene_weights[:, None], gene_weights[columns]
-    blocks = Blocks(as_source(X, n_jobs=n_jobs), gene_weights=gene_weights, n_jobs=n_jobs)
-    return (blocks.usages(W[columns], penalty.cell_step(gram_of(W))) * scale).astype(blocks.value_dtype, copy=False)
+    weights = np.ones(len(W)) if gene_weights is None else gene_weights
+    plain, W = W * scale, W * scale * weights[:, None]
+    step, source = penalty.cell_step(gram_of(W)), as_source(X, n_jobs=n_jobs)
+    if scaling is not None:
+        source = scaling.applied(source, columns, plain[columns], (W * weights[:, None])[columns], step)
+    blocks = Blocks(source, gene_weights=None if gene_weights is None else weights[columns], n_jobs=n_jobs)
+    return (blocks.usages(W[columns], step) * scale).astype(blocks.value_dtype, copy=False)
 
 
 def usages_of(blocks: Blocks, result: Result) -> np.ndarray:

@@ -91,6 +91,7 @@ def describe_fit(model: Any, blocks: Blocks) -> dict[str, Any]:
     """What makes a fit the one it is, in plain types: parameters and data."""
     chosen = {name: _plain(getattr(model, name)) for name in DECIDING}
     chosen["orthogonality_"] = _plain(model.orthogonality_)  # what "auto" stands for
+    chosen["batches"] = _plain(model.batches_)
     mean = blocks.moments().mean
     numbered = float(np.arange(1, len(mean) + 1) @ mean)  # genes in another order give another sum
     return {**chosen, "shape": list(blocks.shape), "squared_norm": blocks.squared_norm, "numbered_means": numbered}

@@ -15,6 +15,7 @@ from genesieve.core.cells.blocks import Blocks
 from genesieve.core.cells.streamed import as_source
 from genesieve.core.schedule import score_cells, usages_of
 from genesieve.core.solvers import SOLVERS, Callback
+from genesieve.estimators._batches import note_levels, read_batches, scaled_by_batch, scaling_of
 from genesieve.estimators._door import read_cells, read_new_cells
 from genesieve.estimators._fitting import fit_starts, label, publish
 from genesieve.estimators._parameters import check_parameters, read_memory
@@ -118,6 +119,12 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         The penalty that ``"auto"`` stood for.
     baseline_ : str
         The baseline, ``"zero"`` where it does not apply.
+    batches_ : array of str or None
+        Names of the batches.
+    batch_scales_ : (batches, n_features) array or None
+        The scale of every gene in every batch, by which its values there were divided.
+    gene_levels_ : (n_features,) array or None
+        With batches, the sum of each gene over the sum that the programs predict: what a new batch is measured by.
 
     References
     ----------
@@ -192,26 +199,32 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.checkpoint = checkpoint
         self.random_state = random_state
 
-    def fit(self, X: Any, y: object = None) -> Self:
+    def fit(self, X: Any, y: object = None, *, batches: Any = None) -> Self:
         """Fit the programs to cells x genes ``X``, dense or sparse.
+
+        ``batches`` are labels of the samples, donors or conditions that the cells come from: each then has a scale of
+        its own for every gene, so that programs are shared and genes that only tell batches apart gain nothing.
 
         X may also be in an open file (the values of a backed AnnData, an array of HDF5 or zarr), or a Dask array of
         blocks of cells: it is then read block by block in every pass, and never as a whole. A Dask array is worked on
         where the current ``dask.distributed`` client says, or without one on Dask's own threads.
         """
-        self._fit(X)
+        self._fit(X, batches)
         return self
 
-    def fit_transform(self, X: Any, y: object = None) -> np.ndarray:
+    def fit_transform(self, X: Any, y: object = None, *, batches: Any = None) -> np.ndarray:
         """Fit, and return the usages of the cells (cells x programs)."""
-        return self._fit(X)
+        return self._fit(X, batches)
 
-    def fit_predict(self, X: Any, y: object = None) -> np.ndarray:
+    def fit_predict(self, X: Any, y: object = None, *, batches: Any = None) -> np.ndarray:
         """Fit, and return the labels of the cells."""
-        return self.fit(X).labels_
+        return self.fit(X, batches=batches).labels_
 
-    def transform(self, X: Any, *, selected_only: bool = False) -> np.ndarray:
+    def transform(self, X: Any, *, selected_only: bool = False, batches: Any = None) -> np.ndarray:
         """Usages of new cells, with the fitted programs and penalty.
+
+        ``batches`` are labels as in `fit`. Batches of the fit have their scales from there, those of a new batch are
+        found from its cells; without labels, values are taken as they are.
 
         Only the selected genes are needed: a table with named columns may hold just those, in any order. A plain array
         has all genes of the fit, or with ``selected_only=True`` the selected ones in their order.
@@ -224,6 +237,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             scale=self.gauge_scale_,
             penalty=self.penalty_,
             gene_weights=None if self.gene_weights_ is None else self.gene_weights_[genes],
+            scaling=scaling_of(self, batches, X.shape[0], genes),
             n_jobs=self.n_jobs,
         )
 
@@ -257,17 +271,20 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _fit(self, X: Any) -> np.ndarray:
+    def _fit(self, X: Any, batches: Any = None) -> np.ndarray:
         X = read_cells(self, X, reset=True)
         check_parameters(self, X.shape)
+        of_batch = None if batches is None else read_batches(batches, X.shape[0])
         source = as_source(X, n_jobs=self.n_jobs, memory=read_memory(self.memory), rank=self.n_components)
         if SOLVERS[self.solver].needs_usages and not source.holds_usages:
             raise ValueError(f"solver must be 'bcd' for a Dask array, got {self.solver!r}")
-        blocks = Blocks(source, n_jobs=self.n_jobs)
+        rng = as_generator(self.random_state)
+        *starts, of_scales = rng.spawn(self.n_restarts + 1)
+        blocks = Blocks(scaled_by_batch(self, source, of_batch, of_scales), n_jobs=self.n_jobs)
         self.baseline_, self.orthogonality_, self.gene_weights_ = read_choices(self, blocks)
         blocks = blocks.weighted(self.gene_weights_, baseline=self.baseline_)
-        rng = as_generator(self.random_state)
-        best = fit_starts(self, blocks, rng.spawn(self.n_restarts))
+        best = fit_starts(self, blocks, starts)
         H = publish(self, best, usages_of(blocks, best), blocks)
+        note_levels(self, blocks, H)
         label(self, blocks, H, seed=int(rng.integers(2**31)))
         return H

@@ -3,6 +3,7 @@
 from genesieve.pl.blocks import biclusters, markers
 from genesieve.pl.fit import convergence, outliers
 from genesieve.pl.heatmaps import loadings, usages
+from genesieve.pl.panel import panel
 from genesieve.pl.sets import overlap
 from genesieve.pl.tables import enrichment, top_genes
 
@@ -14,6 +15,7 @@ __all__ = [
     "markers",
     "outliers",
     "overlap",
+    "panel",
     "top_genes",
     "usages",
 ]

@@ -1,9 +1,28 @@
 """The scanpy-style front: AnnData in, results in its slots."""
 
+from genesieve.tl.annotation import annotate
+from genesieve.tl.comparison import compare
 from genesieve.tl.enrichment import enrich
 from genesieve.tl.fit import ssnmf
+from genesieve.tl.matching import match_programs
+from genesieve.tl.panel import panel
+from genesieve.tl.samples import metaprograms
 from genesieve.tl.scores import gene_scores, markers
 from genesieve.tl.tables import biclusters, outliers, top_genes
-from genesieve.tl.transfer import panel, project
+from genesieve.tl.transfer import project
 
-__all__ = ["biclusters", "enrich", "gene_scores", "markers", "outliers", "panel", "project", "ssnmf", "top_genes"]
+__all__ = [
+    "annotate",
+    "biclusters",
+    "compare",
+    "enrich",
+    "gene_scores",
+    "markers",
+    "match_programs",
+    "metaprograms",
+    "outliers",
+    "panel",
+    "project",
+    "ssnmf",
+    "top_genes",
+]

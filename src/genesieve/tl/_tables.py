@@ -193,17 +193,3 @@ def enrichment_table(tests: Enrichment, ranked: RankedEnrichment | None = None) 
     )
     table = table.sort_values(["program", "p_value"], kind="stable", ignore_index=True)
     return table.assign(program=table["program"].astype(str))
-
-
-def panel_table(W: np.ndarray, chosen: np.ndarray, genes: np.ndarray) -> pd.DataFrame:
-    """One row a gene of a panel, in the order of choice, with the program that it speaks for most."""
-    shares = specificity(W)[chosen]
-    programs = shares.argmax(axis=1)
-    return pd.DataFrame(
-        {
-            "gene": genes,
-            "program": programs.astype(str),
-            "weight": W[chosen, programs],
-            "specificity": shares[np.arange(len(chosen)), programs],
-        }
-    )

@@ -19,8 +19,9 @@ from genesieve._anndata import (
     select_genes,
 )
 from genesieve._checks import listing
-from genesieve._slots.read import table_of
+from genesieve._slots.read import read_column, table_of
 from genesieve._slots.write import write_fit
+from genesieve.estimators._batches import Batches, read_batches
 from genesieve.estimators._parameters import WEIGHTINGS
 from genesieve.estimators.ssnmf import SSNMF
 from genesieve.interpret.programs import DUPLICATE_COSINE, near_duplicates
@@ -37,6 +38,7 @@ def ssnmf(
     n_components: int,
     n_genes: int | None = None,
     *,
+    batch_key: str | None = None,
     layer: str | None = None,
     use_raw: bool = False,
     mask_var: str | Sequence[bool] | np.ndarray | None = None,
@@ -58,6 +60,10 @@ def ssnmf(
         Number of programs.
     n_genes
         Gene budget; ``None`` keeps all genes.
+    batch_key
+        Column of ``obs`` with the samples, donors or conditions that cells come from. Every batch then has a scale of
+        its own for each gene, estimated with the programs, so that these are shared, and genes that only tell batches
+        apart do not take the budget.
     layer
         Layer to factorise; ``None`` takes ``X``.
     use_raw
@@ -97,6 +103,9 @@ def ssnmf(
             How sure the label is, 0 to 1 (see ``confidence_`` of `genesieve.SSNMF`).
         ``var["ssnmf_selected"]``, ``var["ssnmf_given"]``
             Genes that carry a weight, and genes that could have.
+        ``varm["ssnmf_batch_scales"]``
+            With ``batch_key``, the scale of every gene in every batch (genes x batches), in the order of
+            ``uns["ssnmf"]["batches"]``.
         ``uns["ssnmf"]``
             ``params``, ``objective``, ``history`` and ``method``.
 
@@ -116,6 +125,7 @@ def ssnmf(
     """
     adata = own(adata, copy=copy)
     check_unique_genes(adata)
+    batches = None if batch_key is None else read_batch_column(adata, batch_key)
     X = read_values(adata, layer=layer, use_raw=use_raw)
     values = _check_logged(X)
     included = None if include_genes is None else find_genes(adata, include_genes, "include_genes")
@@ -124,11 +134,18 @@ def ssnmf(
     if included is not None:
         options["required_genes"] = included[given]
     model = SSNMF(n_components, n_genes=n_genes, random_state=random_state, **options)
-    H = model.fit_transform(X if given.all() else select_genes(X, given))
-    source = {"layer": layer} if layer is not None else {}
+    H = model.fit_transform(X if given.all() else select_genes(X, given), batches=batches)
+    named = {"layer": layer, "batch_key": batch_key}
+    source = {name: value for name, value in named.items() if value is not None}
     write_fit(adata, key_added, model, H, given, {**source, "use_raw": use_raw, "values": values})
     _warn_duplicates(model)
     return adata if copy else None
+
+
+def read_batch_column(adata: AnnData, batch_key: str) -> Batches:
+    """The batch of every cell, or an error that says what is wrong with the column."""
+    column = read_column(adata, batch_key, "batch_key must name a column").to_numpy(dtype=object)
+    return read_batches(column, adata.n_obs, f"batch_key {batch_key!r}")
 
 
 def given_genes(

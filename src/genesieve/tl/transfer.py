@@ -1,32 +1,28 @@
-"""Taking programs elsewhere: to new cells, and to a small panel of genes."""
+"""Taking programs elsewhere: to new cells."""
 
 from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from genesieve._anndata import check_unique_genes, find_genes, kind_of_values, own, read_values, select_genes
-from genesieve._checks import check_choice, check_integer, listing
-from genesieve._slots.read import Fit, read_fit
-from genesieve._slots.write import write_found, write_projection
+from genesieve._anndata import check_unique_genes, kind_of_values, own, read_values, select_genes
+from genesieve._checks import check_choice, listing
+from genesieve._slots.read import Fit, read_fit, table_of
+from genesieve._slots.write import write_projection
+from genesieve.core.batches import Scaling
 from genesieve.core.schedule import score_cells
+from genesieve.estimators._batches import Batches, one_new_batch
 from genesieve.interpret.labels import label_cells, nearest
-from genesieve.interpret.panels import choose_panel, gene_model
-from genesieve.metrics import nmi
-from genesieve.tl._tables import panel_table
-from genesieve.tl.fit import given_genes
+from genesieve.tl.fit import read_batch_column
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
 logger = logging.getLogger(__name__)
-
-LIMITS = "the genes to include and the genes given"  # to the size of a panel
 
 
 def project(
@@ -38,6 +34,7 @@ def project(
     layer: str | None = None,
     use_raw: bool = False,
     missing: str = "error",
+    batch_key: str | None = None,
     n_jobs: int | None = None,
     copy: bool = False,
 ) -> AnnData | None:
@@ -61,6 +58,10 @@ def project(
     missing
         What to do about selected genes that ``adata`` lacks: ``"error"``; ``"zero"``, they were measured and not seen
         (say, dropped by a filter); ``"ignore"``, they were not measured: cells are scored by the other genes.
+    batch_key
+        For a fit that knew batches, the column of ``adata.obs`` with those of the new cells. Batches of the fit have
+        their scales from there; those of a new batch are found from its cells and the programs. ``None``: the column of
+        the fit's name, if there is one, else all new cells are one new batch.
     n_jobs
         Threads; ``None`` or -1 uses every core there is.
     copy
@@ -102,11 +103,31 @@ def project(
         scale=fit.scale,
         penalty=fit.penalty,
         gene_weights=None if fit.gene_weights is None else fit.gene_weights[fit.selected][scored],
+        scaling=_scaling(adata, fit, batch_key, scored),
         n_jobs=n_jobs,
     )
     found = label_cells(H, "argmax") if fit.centers is None else nearest(H, fit.centers)
     write_projection(adata, key_added or key, fit, H, found)
     return adata if copy else None
+
+
+def _scaling(adata: AnnData, fit: Fit, batch_key: str | None, scored: np.ndarray) -> Scaling | None:
+    """How new cells are scaled on the genes scored; None for a fit that knew no batches."""
+    if fit.batches is None:
+        if batch_key is not None:
+            raise ValueError(f"batch_key must be None for a fit without batches, got {batch_key!r}")
+        return None
+    known, levels = fit.batch_scales[fit.selected][scored].T, fit.levels[fit.selected][scored]
+    return _batches_of(adata, fit, batch_key).scaling(fit.batches, known, levels)
+
+
+def _batches_of(adata: AnnData, fit: Fit, batch_key: str | None) -> Batches:
+    of_fit = fit.params.get("batch_key")
+    if batch_key is None and of_fit in table_of(adata.obs):
+        batch_key = of_fit
+    if batch_key is None:
+        return one_new_batch(adata.n_obs)
+    return read_batch_column(adata, batch_key)
 
 
 def _check_missing(adata: AnnData, genes: pd.Index, there: np.ndarray, missing: str) -> None:
@@ -133,70 +154,3 @@ def _check_same_kind(X: Any, fit: Fit) -> None:
     if values != fitted:
         message = f"the model was fitted to {fitted} values, the new ones look like {values}; prepare them alike"
         warnings.warn(message, UserWarning, stacklevel=3)
-
-
-def panel(
-    adata: AnnData,
-    n_genes: int,
-    *,
-    include_genes: Sequence[str] | None = None,
-    exclude_genes: str | Sequence[str] | None = None,
-    key: str = "ssnmf",
-    n_jobs: int | None = None,
-) -> pd.DataFrame:
-    """Choose a targeted panel of genes that tells the programs apart, and say how well it keeps the clusters.
-
-    Genes are chosen one by one, each the one that adds most to what is known of a cell's usages, given its weights and
-    its noise in the fit (greedy D-optimal design). So the first k genes of a panel are the panel of size k. Cells are
-    then labelled by the panel's genes alone, as in an experiment that measures nothing else. A fit with ``n_genes`` of
-    that size would explain the most expression instead, and choose genes that all cells share.
-
-    Parameters
-    ----------
-    adata
-        Data with a fit, from `genesieve.tl.ssnmf`.
-    n_genes
-        Size of the panel.
-    include_genes, exclude_genes
-        Genes that must be or must not be in the panel, as in `genesieve.tl.ssnmf`; it chooses from all genes given to
-        the fit.
-    key
-        Name of the fit.
-    n_jobs
-        Threads; ``None`` or -1 uses every core there is.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a gene, in the order of choice: ``gene``, the ``program`` that it speaks for most, its ``weight`` there,
-        and ``specificity``, that program's share in the gene's weight. Also written to ``uns["ssnmf_panel"]``. How
-        well the panel keeps the clusters is in ``attrs`` of the table and in ``uns["ssnmf_panel_fit"]``: ``agreement``,
-        the share of cells with the same label as in the fit, and ``nmi`` of the two labellings.
-
-    Examples
-    --------
-    >>> import genesieve as gs
-    >>> adata = gs.datasets.demo()
-    >>> gs.tl.ssnmf(adata, 6, 200)
-    >>> table = gs.tl.panel(adata, 30)
-    >>> table.attrs["agreement"] > 0.9
-    True
-    """
-    fit = read_fit(adata, key)
-    adata = own(adata)
-    check_unique_genes(adata)
-    included = None if include_genes is None else find_genes(adata, include_genes, "include_genes")
-    given = given_genes(adata, fit.given, exclude_genes, included)
-    check_integer("n_genes", n_genes, 1 if included is None else int(included.sum()), int(given.sum()), why=LIMITS)
-    X = read_values(adata, **fit.values_from)
-    X = X if given.all() else select_genes(X, given)
-    W, noise = gene_model(X, fit.usages)
-    usage = np.sqrt(np.square(fit.usages, dtype=np.float64).mean(axis=0))
-    chosen = choose_panel(W, noise, usage, n_genes=n_genes, required=None if included is None else included[given])
-    H = score_cells(select_genes(X, chosen), W[chosen], scale=fit.scale, penalty=fit.penalty, n_jobs=n_jobs)
-    by_panel = H.argmax(axis=1)
-    quality = {"agreement": float((by_panel == fit.most_used).mean()), "nmi": nmi(fit.most_used, by_panel)}
-    table = panel_table(W, chosen, fit.genes[given][chosen])
-    write_found(adata, key, panel=table, panel_fit=quality)
-    table.attrs.update(quality)
-    return table

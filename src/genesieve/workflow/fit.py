@@ -99,7 +99,8 @@ def run(
         watch.say(describe(read_preparation(given.adata)))
         with watch.fit(_most_iterations(model)) as callback, log.timed("fit"), asked_for():
             model.set_params(callback=callback)
-            tl.ssnmf(given.adata, **model.get_params(), exclude_genes=settings.exclude_genes, key_added=KEY)
+            choices: dict[str, Any] = {"batch_key": settings.batch, "exclude_genes": settings.exclude_genes}
+            tl.ssnmf(given.adata, **model.get_params(), **choices, key_added=KEY)
         with watch.stage("interpret"), log.timed("interpret"):
             interpret(given.adata, gene_sets)
             scores = score(given.adata, settings.known)

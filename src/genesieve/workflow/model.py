@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from genesieve._slots.read import read_fit, read_preparation
-from genesieve._slots.write import bare_fit, write_gene_weights, write_preparation
+from genesieve._slots.write import bare_fit, write_batch_scales, write_gene_weights, write_preparation
 from genesieve.io import FileError
 
 if TYPE_CHECKING:
@@ -28,6 +27,8 @@ def save_model(adata: AnnData, folder: Path, *, key: str = "ssnmf") -> None:
     arrays = {"weights": fit.weights[fit.selected]}
     if fit.gene_weights is not None:
         arrays["gene_weights"] = fit.gene_weights[fit.selected]
+    if fit.batches is not None:
+        arrays |= {"batch_scales": fit.batch_scales[fit.selected], "levels": fit.levels[fit.selected]}
     plain = _pull_arrays({name: value for name, value in fit.record.items() if name != "history"}, arrays, "fit")
     description = {
         "format": FORMAT,
@@ -62,6 +63,8 @@ def load_model(folder: Path) -> AnnData:
     adata = bare_fit(key, description["genes"], weights, no_usages, _put_arrays(description["fit"], arrays, "fit"))
     if "gene_weights" in arrays:
         write_gene_weights(adata, key, arrays["gene_weights"])
+    if "batch_scales" in arrays:
+        write_batch_scales(adata, key, arrays["batch_scales"], arrays["levels"])
     write_preparation(adata, _put_arrays(description["prepare"], arrays, "prepare"))
     return adata
 
@@ -76,9 +79,9 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return description, {"weights": arrays.pop("weights"), **arrays}
     except FileNotFoundError as error:
         raise FileError(f"{folder} must hold a model ({DESCRIPTION}, {ARRAYS}), got no {error.filename}") from None
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, FileError):
-            raise
+    except FileError:
+        raise
+    except Exception as error:  # a damaged archive has many ways to fail
         raise FileError(
             f"{folder} must hold a model ({DESCRIPTION}, {ARRAYS}), got files in disorder: {error}"
         ) from None
@@ -91,7 +94,7 @@ def _pull_arrays(tree: dict[str, Any], arrays: dict[str, np.ndarray], place: str
         if isinstance(value, dict):
             plain[name] = _pull_arrays(value, arrays, f"{place}/{name}")
         elif isinstance(value, np.ndarray) and value.ndim:
-            arrays[f"{place}/{name}"] = value
+            arrays[f"{place}/{name}"] = value.astype(str) if value.dtype.kind in "OT" else value  # words from a file
         else:
             plain[name] = value.item() if isinstance(value, np.generic | np.ndarray) else value
     return plain

@@ -14,6 +14,7 @@ import pandas as pd
 
 from genesieve._anndata import without_stream
 from genesieve._slots.read import read_fit
+from genesieve._spreadsheets import without_formulas
 from genesieve.tl._tables import cells_table, clusters_table, genes_table, programs_table, scores_table
 from genesieve.workflow.model import save_model
 
@@ -76,9 +77,9 @@ def write_object(adata: AnnData, path: Path) -> None:
 
 
 def write_tables(found: dict[str, pd.DataFrame], folder: Path) -> None:
-    """Write CSV. Names are written as they are, quoted where CSV needs it."""
+    """Write CSV. Names are written as they are, but for those that a spreadsheet would run as a formula."""
     for name, table in found.items():
-        table.to_csv(folder / f"{name}.csv", index=False, encoding="utf-8", lineterminator="\n")
+        without_formulas(table).to_csv(folder / f"{name}.csv", index=False, encoding="utf-8", lineterminator="\n")
 
 
 def tables(adata: AnnData, *, known: str | None = None) -> dict[str, pd.DataFrame]:

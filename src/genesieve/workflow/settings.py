@@ -46,6 +46,7 @@ class Settings(_OfFit):  # type: ignore[misc]  # its base is made from the table
     min_cells: float | None = None
     preset: str | None = None
     known: str | None = None  # column of obs with the known types
+    batch: str | None = None  # column of obs with the batches
     method: str | None = None  # one of the paper's factorisations
     exclude_genes: str | None = None
 
@@ -140,7 +141,9 @@ def _of_method(name: str | None) -> dict[str, Any]:
 
 # ------------------------------------------------------------------------------------------------ errors
 
-NAMES = (*(item.name for item in (*fields(Settings), *fields(Resources))), "missing", "gene_sets", "force")
+# Settings of a panel.
+OF_PANEL = ("include", "exclude", "allowed", "max_cost", "expression", "max_expression", "min_per_program")
+NAMES = (*(item.name for item in (*fields(Settings), *fields(Resources))), "missing", "gene_sets", "force", *OF_PANEL)
 # A setting in an error: what it begins with, a name that is no English word (nor part of a path), or one with a value.
 NAMED = re.compile(
     rf"^({'|'.join(NAMES)})(?= )|(?<![\w/.'])({'|'.join(name for name in NAMES if '_' in name)})(?![\w/.'=])"

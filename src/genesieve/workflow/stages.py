@@ -58,6 +58,8 @@ def take(data: Place | AnnData, settings: Settings, resources: Resources) -> Giv
     outside = streamed(values)
     if settings.known is not None:
         _check_known(adata, settings.known, name)
+    if settings.batch is not None:
+        _check_batch(adata, settings.batch, name)
     source = {
         "path": path,
         "name": "AnnData" if path is None else Path(path).name,
@@ -97,10 +99,21 @@ def _choose(adata: AnnData, settings: Settings, name: str) -> Any:
 
 def _check_known(adata: AnnData, column: str, name: str) -> None:
     if column not in adata.obs:
-        there = f"columns are {listing(list(adata.obs))}" if len(adata.obs.columns) else "there are none"
-        raise RequestError(f"known must be a column of obs in {name}, got {column!r}: {there}")
+        raise RequestError(f"known must be a column of obs in {name}, got {column!r}: {_columns(adata)}")
     if adata.obs[column].isna().all():
         raise RequestError(f"known must be a column with the types of some cells, got none in {column!r} of {name}")
+
+
+def _check_batch(adata: AnnData, column: str, name: str) -> None:
+    if column not in adata.obs:
+        raise RequestError(f"batch must be a column of obs in {name}, got {column!r}: {_columns(adata)}")
+    missing = int(adata.obs[column].isna().sum())
+    if missing:
+        raise RequestError(f"batch must name the batch of every cell, got {missing} missing in {column!r} of {name}")
+
+
+def _columns(adata: AnnData) -> str:
+    return f"columns are {listing(list(adata.obs))}" if len(adata.obs.columns) else "there are none"
 
 
 def _make_names_unique(adata: AnnData) -> None:

@@ -57,7 +57,7 @@ def project(
     out
         The folder to write: ``cells.csv``, ``result.h5ad``, figures and ``run.json``.
     settings
-        ``cells_in``, ``layer``, ``use_raw``, ``known`` and ``jobs`` count.
+        ``cells_in``, ``layer``, ``use_raw``, ``known``, ``batch`` and ``jobs`` count.
     missing
         About selected genes that the data lack: ``"error"``, ``"zero"`` or ``"ignore"``, as in `genesieve.tl.project`.
     force, command, watch, resources
@@ -76,7 +76,7 @@ def project(
             pp.prepare_like(given.adata, fitted, layer=settings.layer, raw_layer=None)
         with watch.stage("project"), log.timed("project"):
             _check_genes(given, fitted, missing)
-            tl.project(given.adata, fitted, key=KEY, missing=missing, n_jobs=settings.jobs)
+            tl.project(given.adata, fitted, key=KEY, missing=missing, batch_key=settings.batch, n_jobs=settings.jobs)
             tl.outliers(given.adata, key=KEY)
             scores = score(given.adata, settings.known)
         record = _record(given, Path(model), settings, missing, scores, command, log)
@@ -126,7 +126,7 @@ def _record(
         "status": "complete",
         "started": log.started,
         "command": shlex.join(command),
-        "settings": {name: chosen[name] for name in ("cells_in", "layer", "use_raw", "labels", "jobs")}
+        "settings": {name: chosen[name] for name in ("cells_in", "layer", "use_raw", "labels", "batch", "jobs")}
         | {"missing": missing},
         "model": str(model.resolve()),
         "data": given.source,

@@ -52,16 +52,16 @@ class Remote(Source):
         self.shape: tuple[int, int] = self._transform.shape((int(X.shape[0]), int(X.shape[1])))
         self.dtype: np.dtype[Any] = floating(X.dtype)
 
-    def each(self, work: Work[T], H: np.ndarray | None = None) -> Iterator[T]:
+    def each(self, work: Work[T], H: Any = None) -> Iterator[T]:
         yield from self._results(self._job(work, H))
 
-    def total(self, work: Work[Sums]) -> Sums:
+    def total(self, work: Work[Sums], H: Any = None) -> Sums:
         client = current_client()
         if client is not None:
-            return _total_on(client, self._futures(client, self._job(work)))
+            return _total_on(client, self._futures(client, self._job(work, H)))
         from dask import delayed
 
-        parts = self._delayed(self._job(work))
+        parts = self._delayed(self._job(work, H))
         while len(parts) > 1:
             parts = [delayed(_sum)(parts[start : start + FAN_IN]) for start in range(0, len(parts), FAN_IN)]
         return self._compute(parts)[0]
@@ -71,7 +71,7 @@ class Remote(Source):
         parts = self._results(partial(_pick, cells, self._edges), blocks)
         return as_values(stacked(parts), self._transform, self.dtype)
 
-    def _job(self, work: Work[T], H: np.ndarray | None = None) -> Job[T]:
+    def _job(self, work: Work[T], H: Any = None) -> Job[T]:
         """H, where there is one, goes to every worker as a whole: a pass of a fit has none."""
         return partial(_work_on, work, self._transform, self.dtype, H, self._edges)
 
@@ -205,7 +205,7 @@ def _work_on(
     work: Work[T],
     transform: Transform,
     dtype: np.dtype[Any],
-    H: np.ndarray | None,
+    H: Any,
     edges: np.ndarray,
     block: Any,
     number: int,

@@ -58,16 +58,19 @@ class Source(ABC):
     holds_usages: bool = True  # whether H passes through the caller; if not, every pass solves it anew at the cells
 
     @abstractmethod
-    def each(self, work: Work[T], H: np.ndarray | None = None) -> Iterator[T]:
-        """What ``work`` returns for every block and its rows of H, in the order of the cells."""
+    def each(self, work: Work[T], H: Any = None) -> Iterator[T]:
+        """What ``work`` returns for every block and its rows of H, in the order of the cells.
+
+        H is an array, or anything else that goes with the cells and of which slices can be taken.
+        """
 
     @abstractmethod
     def rows(self, cells: np.ndarray) -> Any:
         """The cells of these numbers, ascending, in memory."""
 
-    def total(self, work: Work[Sums]) -> Sums:
+    def total(self, work: Work[Sums], H: Any = None) -> Sums:
         """The sums of what ``work`` returns over all blocks."""
-        return reduce(add, self.each(work))
+        return reduce(add, self.each(work, H))
 
 
 def add(left: Sums, right: Sums) -> Sums:
@@ -99,7 +102,7 @@ class InMemory(_OnThreads):
         self.shape: tuple[int, int] = self._X.shape
         self.dtype: np.dtype[Any] = self._X.dtype
 
-    def each(self, work: Work[T], H: np.ndarray | None = None) -> Iterator[T]:
+    def each(self, work: Work[T], H: Any = None) -> Iterator[T]:
         if self._threads == 1 and len(self._spans) == 1:
             yield work(self._X, H)
             return
@@ -130,7 +133,7 @@ class InFile(_OnThreads):
         self.shape: tuple[int, int] = self._transform.shape(stored.shape)
         self.dtype: np.dtype[Any] = floating(stored.dtype)
 
-    def each(self, work: Work[T], H: np.ndarray | None = None) -> Iterator[T]:
+    def each(self, work: Work[T], H: Any = None) -> Iterator[T]:
         def finish(piece: Any, first: int, rows: slice) -> T:
             block = cell_slice(piece, slice(rows.start - first, rows.stop - first))
             return work(as_values(block, self._transform, self.dtype), rows_of(H, rows))
@@ -257,7 +260,7 @@ def cells_of(spans: list[slice]) -> slice:
     return slice(spans[0].start, spans[-1].stop)
 
 
-def rows_of(H: np.ndarray | None, rows: slice) -> np.ndarray | None:
+def rows_of(H: Any, rows: slice) -> Any:
     """Rows of H, if there are any."""
     return None if H is None else H[rows]
 

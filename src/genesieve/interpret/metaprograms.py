@@ -1,0 +1,171 @@
+"""Programs of several samples beside each other: which of them are the same, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.preprocessing import normalize
+
+# Programs with a cosine of at least this are one. On planted programs, fits of different samples to the same program
+# have cosines of 0.77 and more, to different ones of 0.4 and less (docs/samples.md).
+SAME_PROGRAM = 0.5
+# The share of a sample's ranks that have to find a program: a fit with too many programs cuts one in two, each time
+# elsewhere.
+LEAST_RANKS = 1 / 3
+# And of the only sample that shows it, as no other bears it out.
+LEAST_RANKS_ALONE = 1 / 2
+# Genes that a program raises in most of its samples, or it is noise.
+LEAST_GENES = 5
+
+
+@dataclass(frozen=True)
+class Found:
+    """Programs that one sample showed, over all its ranks."""
+
+    profiles: np.ndarray  # (programs, genes): how far genes are raised beyond their errors
+    weights: np.ndarray  # (programs, genes): unit gene vectors
+    raised: np.ndarray  # (programs, genes): whether the gene is raised, at a false discovery rate
+    ranks: np.ndarray  # (programs,): that each program was fitted at
+
+
+@dataclass(frozen=True)
+class MetaProgram:
+    """A program as several samples, or one, show it."""
+
+    profile: np.ndarray  # (genes,), unit length
+    weights: np.ndarray  # (genes,), unit length
+    confidence: np.ndarray  # (genes,): share of its samples in which a gene is raised
+    samples: np.ndarray  # numbers of the samples that have it, ascending
+    recurrence: float  # share of the ranks that found it, over its samples
+    agreement: float  # mean cosine between its samples; NaN for a single one
+    members: list[tuple[int, int]]  # (sample, number of the program in it)
+
+
+def profiles_of(score: np.ndarray, error: np.ndarray) -> np.ndarray:
+    """What tells a program from others (genes, rank): scores as far as they are beyond their errors."""
+    return np.asarray(np.maximum(score - error, 0.0))
+
+
+def meta_programs(
+    samples: Sequence[Found], *, min_similarity: float = SAME_PROGRAM, min_ranks: float = LEAST_RANKS
+) -> list[MetaProgram]:
+    """Programs that are the same in several samples, widest spread first; those of one sample last.
+
+    In every sample, programs of different ranks that are alike become one, and are kept if enough ranks found them. The
+    programs of all samples are then joined in the same way, at most one of each sample. Where two of the results are
+    alike, one is a part of the other or a blend: the one that more fits found stays.
+    """
+    units = [
+        unit for number, found in enumerate(samples) for unit in _of_sample(number, found, min_similarity, min_ranks)
+    ]
+    if not units:
+        return []
+    profiles = np.array([unit.profile for unit in units])
+    owner = np.array([unit.sample for unit in units])
+    groups = join(profiles @ profiles.T, owner, min_similarity)
+    metas = [_merged([units[i] for i in group], samples) for group in groups]
+    metas = [meta for meta in metas if _credible(meta)]
+    metas.sort(key=lambda meta: (-len(meta.samples), -len(meta.members), meta.members))
+    return _distinct(metas, min_similarity)
+
+
+class _Unit(NamedTuple):
+    """A program of one sample."""
+
+    sample: int
+    members: list[int]
+    profile: np.ndarray
+    recurrence: float
+
+
+def _of_sample(number: int, found: Found, min_similarity: float, min_ranks: float) -> list[_Unit]:
+    """The programs of a sample that enough of its ranks agree on."""
+    profiles = normalize(found.profiles)
+    n_ranks = len(np.unique(found.ranks))
+    units = []
+    for group in join(profiles @ profiles.T, found.ranks, min_similarity):
+        recurrence = len(group) / n_ranks
+        profile = normalize(profiles[group].mean(axis=0, keepdims=True))[0]
+        if recurrence >= min_ranks and profile.any():
+            units.append(_Unit(number, group, profile, recurrence))
+    return units
+
+
+def join(similarity: np.ndarray, owner: np.ndarray, least: float) -> list[list[int]]:
+    """Groups of items by average linkage, most alike first, none with two items of one owner.
+
+    Pairs with an average similarity below ``least`` stay apart. Items of a group, and groups by their first item, come
+    in order.
+    """
+    linkage = np.array(similarity, dtype=np.float64)
+    np.fill_diagonal(linkage, -np.inf)
+    linkage[np.equal.outer(owner, owner)] = -np.inf
+    groups: list[list[int] | None] = [[i] for i in range(len(linkage))]
+    while len(linkage) > 1:
+        a, b = sorted(divmod(int(linkage.argmax()), len(linkage)))
+        first, second = groups[a], groups[b]
+        if linkage[a, b] < least or first is None or second is None:
+            break
+        sizes = len(first), len(second)
+        # Minus infinity, for owners in common, stays.
+        linkage[a] = linkage[:, a] = (sizes[0] * linkage[a] + sizes[1] * linkage[b]) / sum(sizes)
+        linkage[a, a] = -np.inf
+        linkage[b] = linkage[:, b] = -np.inf
+        groups[a], groups[b] = first + second, None
+    return sorted(sorted(group) for group in groups if group is not None)
+
+
+def _merged(units: list[_Unit], samples: Sequence[Found]) -> MetaProgram:
+    """The consensus of programs of different samples, each of which counts once."""
+    cosines = np.array([a.profile @ b.profile for i, a in enumerate(units) for b in units[:i]])
+    weights = [normalize(samples[unit.sample].weights[unit.members].mean(axis=0, keepdims=True))[0] for unit in units]
+    raised = [samples[unit.sample].raised[unit.members].mean(axis=0) > 0.5 for unit in units]
+    return MetaProgram(
+        profile=normalize(np.mean([unit.profile for unit in units], axis=0, keepdims=True))[0],
+        weights=normalize(np.mean(weights, axis=0, keepdims=True))[0],
+        confidence=np.mean(raised, axis=0),
+        samples=np.array(sorted(unit.sample for unit in units)),
+        recurrence=float(np.mean([unit.recurrence for unit in units])),
+        agreement=float(cosines.mean()) if len(cosines) else float("nan"),
+        members=sorted((unit.sample, member) for unit in units for member in unit.members),
+    )
+
+
+def _credible(meta: MetaProgram) -> bool:
+    """Whether a program raises genes, and is borne out by other samples or by most ranks of its own."""
+    raises = bool(np.count_nonzero(meta.confidence > 0.5) >= LEAST_GENES)
+    return raises and (len(meta.samples) > 1 or meta.recurrence > LEAST_RANKS_ALONE)
+
+
+def _distinct(metas: list[MetaProgram], min_similarity: float) -> list[MetaProgram]:
+    """Those that are not like one that more fits found."""
+    chosen: list[MetaProgram] = []
+    for meta in sorted(metas, key=lambda meta: -len(meta.members)):
+        if all(meta.profile @ other.profile < min_similarity for other in chosen):
+            chosen.append(meta)
+    places = {id(meta): place for place, meta in enumerate(metas)}
+    return sorted(chosen, key=lambda meta: places[id(meta)])
+
+
+class Match(NamedTuple):
+    """Programs of two fits beside each other."""
+
+    cosine: np.ndarray  # (programs of a, programs of b)
+    partner: np.ndarray  # (programs of a,): the program of b, -1 for none
+    mutual: np.ndarray  # (programs of a,): whether each is the other's most alike
+    n_genes: int  # shared, that the cosines rest on
+
+
+def match_pair(a: np.ndarray, b: np.ndarray, *, min_similarity: float = SAME_PROGRAM) -> Match:
+    """Pair the programs of two profiles (programs, genes) on the same genes, so that the sum of cosines is largest."""
+    cosine = normalize(a) @ normalize(b).T
+    rows, columns = linear_sum_assignment(-cosine)
+    partner = np.full(len(a), -1)
+    partner[rows] = np.where(cosine[rows, columns] >= min_similarity, columns, -1)
+    best, back = cosine.argmax(axis=1), cosine.argmax(axis=0)
+    mutual = (partner == best) & (back[best] == np.arange(len(a)))
+    return Match(cosine, partner, mutual, a.shape[1])

@@ -1,0 +1,111 @@
+"""The cells that a panel is chosen and judged by: all of them, or where there are very many a sample in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from genesieve._anndata import LOG_BASES, kind_of_values, read_values, select_genes, stored_values
+from genesieve._slots.read import Fit, read_log_base, read_preparation
+from genesieve.core.cells.blocks import Blocks
+from genesieve.core.cells.low_rank import products
+from genesieve.core.cells.sampling import WHOLE_CELLS
+from genesieve.core.cells.streamed import as_source
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+SMALLEST_TYPE = 5  # cells that are needed to choose genes for a type
+SHARE_OF_SAMPLE = 0.5  # of the cells of a sample, at most, that are drawn evenly over types, for the rare ones
+
+
+@dataclass(frozen=True)
+class PanelCells:
+    """Cells in memory on the genes given, with what is known of them."""
+
+    X: Any  # (cells, genes)
+    usages: np.ndarray  # (cells, rank)
+    types: np.ndarray  # (cells,): numbers of known types, or of programs; -1 where it is not known
+    names: list[str]  # of the types
+    log_base: float | None
+    n_jobs: int | None
+
+    @classmethod
+    def of(
+        cls,
+        adata: AnnData,
+        fit: Fit,
+        given: np.ndarray,
+        known: pd.Series | None,
+        rng: np.random.Generator,
+        n_jobs: int | None,
+    ) -> PanelCells:
+        """All cells, or a sample of them."""
+        types, names = (fit.most_used, fit.names) if known is None else _numbered(known)
+        X = read_values(adata, **fit.values_from)
+        base = _log_base(adata, X)
+        source = as_source(X if given.all() else select_genes(X, given), n_jobs=n_jobs)
+        cells = _drawn(types, rng)
+        return cls(source.rows(cells), fit.usages[cells], types[cells], names, base, n_jobs)
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The cells as the core visits them."""
+        return Blocks(self.X, n_jobs=self.n_jobs)
+
+    @cached_property
+    def large_types(self) -> np.ndarray:
+        """Types numbered anew, without those of too few cells."""
+        sizes = self.sizes
+        number = np.where(sizes >= SMALLEST_TYPE, np.cumsum(sizes >= SMALLEST_TYPE) - 1, -1)
+        return np.asarray(np.where(self.types >= 0, number[self.types], -1))
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """Cells of every type."""
+        return np.bincount(self.types[self.types >= 0], minlength=len(self.names))
+
+    @cached_property
+    def expression(self) -> np.ndarray:
+        """Mean of every gene before the logarithm (genes,)."""
+        X = self.X.copy()
+        if self.log_base is not None:
+            values = stored_values(X)
+            values[...] = np.expm1(values * np.log(self.log_base))
+        return np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+
+    def values_of(self, genes: np.ndarray) -> np.ndarray:
+        """Dense values (cells, genes) of some genes, in their order."""
+        columns = np.zeros((self.X.shape[1], len(genes)))
+        columns[genes, np.arange(len(genes))] = 1.0
+        return self.blocks.usages(columns, products)
+
+
+def _numbered(known: pd.Series) -> tuple[np.ndarray, list[str]]:
+    """Types as numbers, by their names."""
+    kinds = known.astype("category").cat.remove_unused_categories()
+    if len(kinds.cat.categories) < 2:
+        raise ValueError(f"labels must tell at least 2 types apart, got {len(kinds.cat.categories)} in {known.name!r}")
+    return kinds.cat.codes.to_numpy(dtype=np.int64), [str(name) for name in kinds.cat.categories]
+
+
+def _drawn(types: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Numbers of the cells to take, ascending: in a sample, rare types have up to as many as an even share of half."""
+    if len(types) <= WHOLE_CELLS:
+        return np.arange(len(types))
+    each = int(SHARE_OF_SAMPLE * WHOLE_CELLS / (types.max() + 1))
+    rare = [rng.permutation(np.flatnonzero(types == kind))[:each] for kind in range(types.max() + 1)]
+    drawn = np.unique(np.concatenate(rare))
+    rest = np.setdiff1d(np.arange(len(types)), drawn, assume_unique=True)
+    return np.sort(np.concatenate([drawn, rng.choice(rest, WHOLE_CELLS - len(drawn), replace=False)]))
+
+
+def _log_base(adata: AnnData, X: Any) -> float | None:
+    """The base of the logarithm that values are in; None if they are not logged."""
+    if kind_of_values(X) != "log":
+        return None
+    return LOG_BASES.get(str(read_preparation(adata).get("log", "none"))) or read_log_base(adata)

@@ -1,0 +1,181 @@
+"""A fit that knows its batches: what it leaves alone, what it takes off, and what it refuses."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import genesieve as gs
+from genesieve.core.batches import FARTHEST_SCALE, estimate_scales
+from genesieve.core.cells.scaled import Rows, Scaled, batch_sums
+from genesieve.core.cells.sources import InMemory
+
+N_BATCHES, RANK, BUDGET = 3, 4, 60
+
+
+@cache
+def planted(effect=0.5):
+    """Four types in three batches; read only."""
+    sizes = {"n_cells": 400, "n_genes": 400, "n_types": RANK, "n_activities": 0, "n_batches": N_BATCHES}
+    adata = gs.datasets.programs("easy", **sizes, batch_effect=effect, random_state=1)
+    gs.pp.prepare(adata)
+    return adata
+
+
+def batches_of(adata):
+    return adata.obs["batch"].to_numpy(dtype=str)
+
+
+def model(**options):
+    return gs.SSNMF(RANK, n_genes=BUDGET, random_state=0, **options)
+
+
+def between(adata, H):
+    """The share of the variation of usages within types that is between batches."""
+    table = pd.DataFrame(H / H.sum(axis=1, keepdims=True))
+    types, cells = adata.obs["cell_type"].to_numpy(str), adata.obs["batch"].to_numpy(str)
+    within = table - table.groupby(types).transform("mean")
+    return float((within.groupby([types, cells]).transform("mean") ** 2).sum().sum() / (within**2).sum().sum())
+
+
+# ------------------------------------------------------------------------------------------------ laws
+
+
+def test_one_batch_is_no_batches():
+    X = planted().X
+    alone, none = model().fit(X, batches=["all"] * X.shape[0]), model().fit(X)
+    np.testing.assert_array_equal(alone.components_, none.components_)
+    np.testing.assert_array_equal(alone.batch_scales_, 1.0)
+    assert none.batches_ is None
+
+
+def test_names_of_batches_do_not_matter():
+    adata = planted()
+    names = {"batch 1": "z", "batch 2": 7, "batch 3": 2.5}
+    first = model().fit(adata.X, batches=batches_of(adata))
+    second = model().fit(adata.X, batches=[names[name] for name in batches_of(adata)])
+    assert list(second.batches_) == ["2.5", "7", "z"]
+    np.testing.assert_allclose(second.components_, first.components_, atol=1e-6)
+    np.testing.assert_allclose(second.batch_scales_[::-1], first.batch_scales_, rtol=1e-6)
+
+
+def test_dense_is_sparse():
+    adata = planted()
+    one = model().fit(adata.X, batches=batches_of(adata))
+    other = model().fit(adata.X.toarray(), batches=batches_of(adata))
+    np.testing.assert_allclose(other.components_, one.components_, atol=1e-5)
+
+
+def test_the_objective_never_rises():
+    adata = planted()
+    history = model(tol=1e-8, init="random").fit(adata.X, batches=batches_of(adata)).history_["objective"]
+    assert (np.diff(history) <= 1e-9 * history[0]).all()
+
+
+def test_scales_are_one_on_average_and_within_bounds():
+    adata = planted(1.5)
+    scales = model().fit(adata.X, batches=batches_of(adata)).batch_scales_
+    assert scales.min() >= 1 / FARTHEST_SCALE
+    assert scales.max() <= FARTHEST_SCALE
+    assert abs(np.log(scales).mean()) < 0.2
+
+
+def test_scaled_values_are_divided_by_the_scale_of_their_batch_and_gene():
+    rng = np.random.default_rng(0)
+    X, batch, scales = rng.poisson(1.0, (30, 7)).astype(float), rng.integers(3, size=30), rng.uniform(0.5, 2, (3, 7))
+    for source in (InMemory(X), InMemory(sparse.csr_array(X))):
+        given = Scaled(source, batch, scales)
+        found = np.vstack(
+            [np.asarray(block.todense() if sparse.issparse(block) else block) for block in given.each(_X)]
+        )
+        np.testing.assert_allclose(found, X / scales[batch])
+        some = given.rows(np.array([3, 8]))
+        np.testing.assert_allclose(some.toarray() if sparse.issparse(some) else some, (X / scales[batch])[[3, 8]])
+        sums, squares = source.total(lambda X, rows: batch_sums(3, X, rows), Rows(None, batch))
+        np.testing.assert_allclose(sums, [X[batch == number].sum(axis=0) for number in range(3)])
+        np.testing.assert_allclose(squares, (X**2).sum(axis=0))
+
+
+def _X(X, H):
+    return X
+
+
+# ------------------------------------------------------------------------------------------------ what it is for
+
+
+def test_batches_are_hard_to_tell_from_usages():
+    adata = planted()
+    ignored = model().fit_transform(adata.X)
+    known = model().fit_transform(adata.X, batches=batches_of(adata))
+    assert between(adata, known) < 0.5 * between(adata, ignored)
+
+
+def test_scales_follow_the_planted_factors_not_the_composition():
+    adata = planted(0.0)
+    rng = np.random.default_rng(0)
+    of_type = adata.obs["cell_type"].cat.codes.to_numpy()
+    batch = (rng.random(adata.n_obs) < np.array([0.1, 0.9, 0.3, 0.7])[of_type]).astype(int)  # types, not effects
+    scales = estimate_scales(InMemory(adata.X), batch, RANK, rng)
+    means = np.array([np.asarray(adata.X[batch == number].mean(axis=0)).ravel() for number in (0, 1)])
+    raised = adata.varm["true_raised"].any(axis=1)
+    spread, naive = (np.abs(np.log(pair[1] / pair[0]))[raised].mean() for pair in (scales, means))
+    assert spread < 0.6 * naive
+
+
+# ------------------------------------------------------------------------------------------------ new cells
+
+
+def test_transforming_the_cells_of_the_fit_gives_their_usages():
+    adata = planted()
+    fitted = model()
+    H = fitted.fit_transform(adata.X, batches=batches_of(adata))
+    some = slice(50, 90)
+    np.testing.assert_allclose(fitted.transform(adata.X[some], batches=batches_of(adata)[some]), H[some], atol=1e-4)
+
+
+def test_cells_of_a_known_batch_under_a_new_name_have_much_the_same_usages():
+    adata = planted()
+    known = batches_of(adata) == "batch 1"
+    fitted = model()
+    H = fitted.fit_transform(adata.X, batches=batches_of(adata))[known]
+    new = fitted.transform(adata.X[known], batches=["new"] * known.sum())
+    assert np.corrcoef(H.ravel(), new.ravel())[0, 1] > 0.9
+
+
+# ------------------------------------------------------------------------------------------------ odd and bad input
+
+
+def test_a_batch_of_one_cell_and_a_batch_without_some_genes():
+    adata = planted()
+    X, labels = adata.X.copy().toarray(), batches_of(adata).astype(object)
+    labels[0] = "lonely"
+    X[np.ix_(labels == "batch 2", np.arange(5))] = 0.0
+    fitted = model()
+    H = fitted.fit_transform(X, batches=labels)
+    assert np.isfinite(H).all()
+    assert np.isfinite(fitted.batch_scales_).all()
+    assert list(fitted.batches_) == ["batch 1", "batch 2", "batch 3", "lonely"]
+    alone = np.abs(np.log(fitted.batch_scales_[3])).mean()
+    assert alone < np.abs(np.log(fitted.batch_scales_[:3])).mean()  # one cell says little
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a"] * 399, r"batches must be 400 labels \(one a cell\), got an array of shape \(399,\)"),
+        ([None, *["a"] * 399], "batches must name the batch of every cell, got 1 missing values, the first at cell 0"),
+        ([pd.NA, np.nan, *["a"] * 398], "got 2 missing values"),
+    ],
+)
+def test_bad_labels_are_refused(labels, message):
+    with pytest.raises(ValueError, match=message):
+        model().fit(planted().X, batches=labels)
+
+
+def test_labels_for_a_fit_without_batches_are_refused():
+    adata = planted()
+    fitted = model().fit(adata.X)
+    with pytest.raises(ValueError, match="batches must be None for a fit without batches"):
+        fitted.transform(adata.X, batches=batches_of(adata))

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from genesieve import pl, tl
+from small_fits import STORAGES, fitted
+
+pytestmark = [
+    pytest.mark.filterwarnings("error"),
+    pytest.mark.filterwarnings("ignore:.*option is deprecated:DeprecationWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def adata():
+    return fitted(orthogonality="exact")
+
+
+def test_a_panel_keeps_the_clusters_and_its_terms(adata):
+    table = tl.panel(adata, 40, include_genes=["g499"], exclude_genes=[f"g{i}" for i in range(10)])
+    assert len(table) == 40
+    assert table["gene"][0] == "g499"
+    assert table["reason"][0] == "asked for"
+    assert not set(table["gene"]) & {f"g{i}" for i in range(10)}
+    assert adata.uns["ssnmf_panel_fit"] == table.attrs
+    assert table.attrs["agreement"] >= 0.95
+    small = tl.panel(adata, 10)
+    pd.testing.assert_frame_equal(small, tl.panel(adata, 40).head(10))
+
+
+def test_a_panel_tells_what_to_expect(adata):
+    table = tl.panel(adata, 30, labels="class")
+    curve, types = adata.uns["ssnmf_panel_curve"], adata.uns["ssnmf_panel_types"]
+    assert curve["n_genes"].iloc[-1] == 30
+    assert curve["accuracy"].iloc[-1] == table.attrs["accuracy"] > 0.7
+    assert set(types["type"]) == set(adata.obs["class"])
+    confusion = adata.uns["ssnmf_panel_confusion"].drop(columns="type")
+    np.testing.assert_allclose(confusion.sum(axis=1), 1.0)
+    assert table["reason"].str.contains("tells|follows").all()
+
+
+def test_limits_are_kept(adata):
+    costs = pd.DataFrame({"gene": [f"g{i}" for i in range(200)], "cost": np.arange(200.0)})
+    table = tl.panel(adata, 10, allowed=costs, max_cost=300)
+    assert set(table["gene"]) <= set(costs["gene"])
+    assert costs.set_index("gene").loc[table["gene"], "cost"].sum() <= 300
+    crowded = tl.panel(adata, 10)["expression"]
+    less = tl.panel(adata, 10, max_expression=0.5 * crowded.sum())["expression"]
+    assert less.sum() <= 0.5 * crowded.sum() * (1 + 1e-9)
+    middle = float(crowded.median())
+    assert tl.panel(adata, 10, expression=(0, middle))["expression"].max() <= middle
+    counts = tl.panel(adata, 12, min_per_program=3)["program"].value_counts()
+    assert (counts >= 3).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_genes": 501}, "n_genes must be between 1 and 500"),
+        ({"n_genes": 1, "include_genes": ["g1", "g2"]}, "n_genes must be between 2 and 500"),
+        ({"n_genes": 5, "include_genes": ["G12x"]}, "got 'G12x'.*nearest: 'g12"),
+        ({"n_genes": 5, "allowed": ["g1", "g2"]}, r"between 1 and 2 \(.* allowed ones\), got 5"),
+        ({"n_genes": 5, "allowed": ["other"]}, "allowed must name genes of adata, got none"),
+        ({"n_genes": 5, "max_cost": 3.0}, "max_cost must come with allowed genes"),
+        ({"n_genes": 5, "allowed": ["g1", "g2", "g3", "g4", "g5"], "max_cost": 3.0}, "max_cost must be at least 5"),
+        ({"n_genes": 5, "expression": (1e6, 2e6)}, "expression must leave 5 genes to choose from, got 0"),
+        ({"n_genes": 5, "expression": (2, 1)}, "expression must be two numbers"),
+        ({"n_genes": 5, "max_expression": 1e-6}, "max_expression must be at least"),
+        ({"n_genes": 5, "min_per_program": 3}, "n_genes must be at least .* for 3 genes in each of"),
+        ({"n_genes": 5, "labels": "nothing"}, "labels must name a column"),
+        ({"n_genes": 5, "key": "none"}, "no fit 'none'"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(adata, arguments, message):
+    with pytest.raises((ValueError, KeyError), match=message) as caught:
+        tl.panel(adata, **arguments)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("storage", STORAGES[1:3])
+def test_a_panel_is_the_same_however_values_are_stored(adata, storage):
+    other = adata.copy()
+    other.X = storage(other.X)
+    assert list(tl.panel(other, 12)["gene"]) == list(tl.panel(adata, 12)["gene"])
+
+
+def test_a_panel_is_drawn(adata):
+    tl.panel(adata, 20, labels="class")
+    curve = pl.panel(adata)
+    assert {len(line.get_xdata()) for line in curve.lines[:2]} == {len(adata.uns["ssnmf_panel_curve"])}
+    confusion = pl.panel(adata, show="confusion")
+    assert [text.get_text() for text in confusion.get_yticklabels()] == list(adata.uns["ssnmf_panel_types"]["type"])
+    with pytest.raises(ValueError, match="show must be 'curve' or 'confusion'"):
+        pl.panel(adata, show="both")

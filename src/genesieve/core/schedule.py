@@ -17,7 +17,6 @@ from genesieve.core.cells.streamed import as_source
 from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
 from genesieve.core.objective import Penalty, gram_of
 from genesieve.core.solvers import (
-    FINE_TOLERANCE,
     SOLVERS,
     Factors,
     Journal,
@@ -26,12 +25,13 @@ from genesieve.core.solvers import (
     Solver,
     best_of,
     continuation,
+    fine_tolerance,
 )
 
 SPARSITIES = ("rows", "columns", "entries", None)
 STARTS = {"nmf": starts.nmf, "random": starts.random, "nndsvd": starts.nndsvd}
 
-# Programs settle on leading directions, so it costs little to be thorough: the share of the fit's tolerance to go to.
+# Programs settle by cheap steps, so it costs little to be thorough: the share of the fit's tolerance to go to.
 SETTLE_TOLERANCE = 0.05
 # On the way to a fixed penalty, shares of it: fits without one end much alike whatever the seed, and so do those that
 # set out from there, while a penalty from the first step on leads to minima far apart.
@@ -89,7 +89,7 @@ class Schedule:
         n_genes = max(sampling.SAMPLE_GENES, self.n_genes or 0, self.rank)
         few = sampling.sample(many, rng, n_genes=n_genes, required=self.required)
         cells = low_rank_approximation(few.cells, self.rank, rng)
-        few_problem = self._early(problem, cells, FINE_TOLERANCE, genes=few.genes)
+        few_problem = self._early(problem, cells, fine_tolerance(self.rank), genes=few.genes)
         fitted = self._solve(few_problem, self._start(few_problem, rng))
         directions = few.embed(cells.directions) if isinstance(cells, LowRank) else None
         return WarmStart(Factors(FROM_ZERO, few.embed(fitted.factors.W)), fitted.penalty, directions)
@@ -97,18 +97,18 @@ class Schedule:
     def _settle(
         self, many: Cells, problem: Problem, placed: WarmStart | None, rng: np.random.Generator, journal: Journal
     ) -> WarmStart:
-        """Fit many of the cells on their leading directions; where X is small, that is left to the last step."""
+        """Fit many of the cells on their leading directions, and few cells after that as they are."""
         cells = low_rank_approximation(many, self.rank, rng, near=None if placed is None else placed.directions)
-        early = self._early(problem, cells, SETTLE_TOLERANCE * problem.tol)
+        few = self.init == "nmf" and self.orthogonality != "exact" and many.shape[0] <= sampling.SAMPLE_CELLS
+        early = self._early(problem, cells, (1.0 if few else SETTLE_TOLERANCE) * problem.tol)
         start = placed or WarmStart(self._start(early, rng), problem.penalty)
         if cells is not problem.cells:
             fitted = self._solve(replace(early, penalty=start.penalty), start.factors)
             start = WarmStart(fitted.factors, fitted.penalty)
             journal.passes += many is problem.cells  # over all of X, if only on some directions
-        if self.init == "nmf" and self.orthogonality != "exact" and many.shape[0] <= sampling.SAMPLE_CELLS:
-            at_hand = sampling.at_hand(many, rng)
-            fitted = self._solve(replace(early, cells=at_hand, penalty=start.penalty), start.factors)
-            return WarmStart(fitted.factors, fitted.penalty)
+        if few:
+            early = self._early(problem, sampling.at_hand(many, rng), SETTLE_TOLERANCE * problem.tol)
+            return WarmStart(self._solve(early, start.factors).factors, problem.penalty)
         return start if many is problem.cells else WarmStart(Factors(FROM_ZERO, start.factors.W), start.penalty)
 
     def _finish(self, problem: Problem, settled: WarmStart, journal: Journal) -> Result:
@@ -123,7 +123,8 @@ class Schedule:
 
     def _problem(self, cells: Cells) -> Problem:
         strength = FIRST_PENALTY if self.orthogonality == "exact" else float(self.orthogonality)
-        tol = self._solver.few_cells_tol if cells.shape[0] <= sampling.SAMPLE_CELLS else self._solver.tol
+        few = cells.shape[0] <= sampling.SAMPLE_CELLS
+        tol = self._solver.few_cells_tol(self.rank) if few else self._solver.tol
         tol = tol if self.tol is None else self.tol
         return Problem(cells, self._constraint(cells), self._solver.penalty(strength), self.max_iter, tol)
 
@@ -155,7 +156,7 @@ class Schedule:
     def _penalised_start(self, problem: Problem, rng: np.random.Generator) -> Result:
         start = starts.nmf(problem.cells, self.rank, rng, n_starts=RANDOM_STARTS_EACH)
         penalties = [self._solver.penalty(share * float(self.orthogonality)) for share in WEAKER_PENALTIES]
-        problem = replace(problem, max_iter=starts.EARLY_ITERATIONS, tol=FINE_TOLERANCE)
+        problem = replace(problem, max_iter=starts.EARLY_ITERATIONS, tol=fine_tolerance(self.rank))
         return continuation(self._solver.run, problem, start, penalties, tol=0.0)
 
     def _constraint(self, cells: Cells, genes: np.ndarray | None = None) -> Constraint:

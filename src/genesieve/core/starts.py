@@ -10,7 +10,7 @@ from genesieve.core.cells.low_rank import low_rank_approximation, svd
 from genesieve.core.cells.sources import side_by_side
 from genesieve.core.constraints import NonNegative
 from genesieve.core.objective import Overlap, gram_of
-from genesieve.core.solvers import FINE_TOLERANCE, Factors, Problem, Result, bcd, best_of
+from genesieve.core.solvers import Factors, Problem, Result, bcd, best_of, fine_tolerance
 
 # Iterations of fits on few cells or few directions: they are cheap.
 EARLY_ITERATIONS = 100
@@ -71,7 +71,7 @@ def nmf(cells: Cells, rank: int, rng: np.random.Generator, *, n_starts: int | No
 
 
 def _plain_fit(cells: Cells, start: Factors, max_iter: int) -> Result:
-    return bcd(Problem(cells, NonNegative(), Overlap(), max_iter, FINE_TOLERANCE, exact=False), start)
+    return bcd(Problem(cells, NonNegative(), Overlap(), max_iter, fine_tolerance(start.W.shape[1]), exact=False), start)
 
 
 def balanced(factors: Factors, gram: np.ndarray) -> Factors:

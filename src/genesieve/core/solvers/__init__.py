@@ -41,6 +41,7 @@ __all__ = [
     "bcd",
     "best_of",
     "continuation",
+    "fine_tolerance",
     "line_search_step",
     "mapalm",
     "orthogonality_error",
@@ -50,11 +51,18 @@ __all__ = [
 
 
 # Relative decrease of the objective at which bcd stops, on many cells and on few: these are cheap, and what they leave
-# takes full passes to mend.
+# takes full passes to mend. Beyond a low rank an iteration costs ever more, and hundreds of them gain less than starts
+# differ by: the fine one grows with the rank.
 TOLERANCE = 2e-5
 FINE_TOLERANCE = 1e-6
+LOW_RANK = 8
 # Relative change of both factors at which the paper's solvers stop.
 PAPER_TOLERANCE = 1e-3
+
+
+def fine_tolerance(rank: int) -> float:
+    """The tolerance on few cells, at this rank."""
+    return min(FINE_TOLERANCE * max(rank / LOW_RANK, 1.0), TOLERANCE)
 
 
 @dataclass(frozen=True)
@@ -67,14 +75,14 @@ class Solver:
     penalty: Callable[[float], Penalty] = RelativeOverlap  # on overlapping programs, from its strength
     last_penalty: Penalty | None = None  # that an exactly orthogonal H ends under
     tol: float = TOLERANCE
-    few_cells_tol: float = FINE_TOLERANCE
+    few_cells_tol: Callable[[int], float] = fine_tolerance  # by the rank
     of_paper: bool = False  # nothing is added to the paper's objective unless it is asked for
 
 
 def _of_paper(run: Callable[..., Result]) -> Solver:
     line_search = partial(run, line_search=True)
     tol = PAPER_TOLERANCE
-    return Solver(run, True, line_search, penalty=Overlap, tol=tol, few_cells_tol=tol, of_paper=True)
+    return Solver(run, True, line_search, penalty=Overlap, tol=tol, few_cells_tol=lambda rank: tol, of_paper=True)
 
 
 SOLVERS = {"bcd": Solver(bcd, last_penalty=Orthogonal()), "mapalm": _of_paper(mapalm), "palm": _of_paper(palm)}

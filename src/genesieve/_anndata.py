@@ -12,7 +12,7 @@ from scipy import sparse
 from genesieve._checks import choices, listing
 from genesieve._matrices import check_all_intact
 from genesieve._slots.keys import KEPT
-from genesieve._slots.read import check_anndata, read_preparation, table_of
+from genesieve._slots.read import check_anndata, read_log_base, read_preparation, table_of
 from genesieve.core.cells.intact import check_intact
 from genesieve.core.cells.streamed import Streamed, streamed
 from genesieve.core.cells.transform import Transform
@@ -101,6 +101,11 @@ def pending_recipe(adata: AnnData) -> dict[str, Any] | None:
     """What `genesieve.pp.prepare` left to be done to values as they are read; None if it left nothing."""
     recipe = read_preparation(adata)
     return recipe if bool(recipe.get("on_the_fly", False)) else None
+
+
+def log_base(adata: AnnData) -> float:
+    """The base of the logarithm of logged values, as the preparation or scanpy says it; e where nothing is said."""
+    return LOG_BASES.get(str(read_preparation(adata).get("log", "none"))) or read_log_base(adata)
 
 
 def transform_of(recipe: dict[str, Any]) -> Transform:

@@ -156,7 +156,7 @@ def test_a_run_writes_everything(place):
     found = set(tree(place / "results"))
     tables = {f"{name}.csv" for name in ("programs", "genes", "markers", "gene_scores", "cells", "biclusters")}
     assert tables | {"result.h5ad", "report.html", "run.json", "model/model.json", "model/arrays.npz"} <= found
-    for name in ("usages", "loadings", "top_genes", "markers", "biclusters", "overlap", "outliers", "convergence"):
+    for name in ("usages", "loadings", "top_genes", "markers", "biclusters", "overlap", "outliers"):
         assert {f"figures/{name}.png", f"figures/{name}.svg"} <= found
     assert all(name.isascii() and " " not in name for name in found)
     assert found == set(json.loads((place / "results" / "run.json").read_text(encoding="utf-8"))["files"])
@@ -207,7 +207,7 @@ def test_from_repeats_the_run(enriched, tmp_path):
     succeed("run", "--from", enriched / "run.json", "-o", "again", "--quiet", cwd=tmp_path)
     first, second = tree(enriched), tree(tmp_path / "again")
     same = [name for name in first if name.endswith((".csv", ".svg", "model.json"))]
-    assert len(same) == 17
+    assert len(same) == 16
     assert {name: second[name] for name in same} == {name: first[name] for name in same}
     changed = make_data(seed=1)
     changed.write_h5ad(tmp_path / "data.h5ad")
@@ -265,7 +265,12 @@ BAD = {  # what is asked, the exit code, and what is said
 }
 # More of the same, within this process: starting up is most of what a refusal costs.
 MORE = {
-    "no rank": (("run", "data.h5ad", "--genes", 9, "-o", "out"), USAGE, "--rank must be given"),
+    "no rank": (
+        ("run", "data.h5ad", "--rank", "many", "-o", "out"),
+        USAGE,
+        "must be a whole number or 'auto', got 'many'",
+    ),
+    "no numbers": (("select", "data.h5ad", "--ranks", "3-9"), USAGE, "numbers like 5,8,12 or a range like 2:30"),
     "wrong format": (("run", "text.h5ad", *REQUEST, "-o", "out"), FAILED, "got the first bytes"),
     "unknown layer": (("run", "data.h5ad", *REQUEST, "-o", "out", "--layer", "x"), USAGE, "there are no layers"),
     "rank too large": (("run", "data.h5ad", "-r", 99, "-k", 9, "-o", "out"), USAGE, "between 1 and 40"),

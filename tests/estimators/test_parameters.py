@@ -71,7 +71,7 @@ def test_every_option_is_a_setting():
         ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
         ({"restarts": 0}, "restarts must be at least 1, got 0"),
         ({"seed": -1}, "seed must be at least 0, got -1"),
-        ({"genes": None}, "genes must be at least 1, got None"),
+        ({"genes": "many"}, "genes must be a whole number or 'auto', got 'many'"),
         ({"solver": "sgd"}, "solver must be 'bcd' or 'mapalm' or 'palm', got 'sgd'"),
     ],
 )

@@ -22,7 +22,7 @@ from scipy import sparse
 
 import genesieve as gs
 from genesieve._report import page as report_page
-from genesieve._report.layout import choose_cells, embed
+from genesieve._report.layout import _components, choose_cells, keep_map
 from genesieve._report.payload import MISSING, TOP, _on_a_square, as_json
 from genesieve._report.words import count, facts, number, p_value, percent
 
@@ -330,7 +330,7 @@ def test_data_without_a_positive_value_have_a_page(tmp_path, n_cells):
 def test_cells_that_are_all_the_same_stand_at_one_place_without_a_warning(n_cells):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert not embed(np.full((n_cells, 3), 2.0)).places.any()
+        assert not _components(np.full((n_cells, 3), 2.0)).places.any()
 
 
 @pytest.mark.parametrize(
@@ -348,19 +348,30 @@ def test_places_are_drawn_without_a_warning(places):
 
 def test_few_cells_are_placed_by_their_principal_components():
     for shape in ((1, 3), (2, 1), (9, 1), (9, 4)):
-        layout = embed(np.random.default_rng(0).random(shape))
+        layout = _components(np.random.default_rng(0).random(shape))
         assert layout.places.shape == (shape[0], 2)
         assert np.isfinite(layout.places).all()
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("plain")
-def test_a_umap_of_the_usages_is_drawn_where_there_is_none(adata, tmp_path):
+def test_a_map_is_made_where_there_is_no_embedding_and_one_that_was_kept_is_used(adata, tmp_path):
     small = adata[:60].copy()
     del small.obsm["X_umap"]
     pages = [gs.report(small, tmp_path / name).read_bytes() for name in ("a.html", "b.html")]
-    assert b"UMAP of the usages" in pages[0]
+    assert b"Map of the cells by their selected genes" in pages[0]
     assert pages[0] == pages[1]
+    assert "X_ssnmf_map" not in small.obsm  # the report changes nothing
+    keep_map(small, "ssnmf")
+    assert gs.report(small, tmp_path / "c.html").read_bytes() == pages[0]
+    small.obsm["X_ssnmf_map"] = np.zeros((60, 2))
+    assert gs.report(small, tmp_path / "d.html").read_bytes() != pages[0]
+
+
+def test_cells_without_values_are_placed_by_their_usages(adata, tmp_path):
+    small = adata[:60].copy()
+    del small.obsm["X_umap"]
+    small.X = None
+    assert b"Map of the usages" in gs.report(small, tmp_path / "a.html").read_bytes()
 
 
 # ------------------------------------------------------------------------------------------------ in a browser
@@ -608,12 +619,3 @@ def test_print_is_light_and_still(browser, written, scheme):
         assert page.locator("img:visible").count() == 3
         assert page.locator("canvas:visible, button:visible, input:visible, select:visible, nav:visible").count() == 0
         assert page.locator("#genes table:visible tbody tr:visible").count() > 0
-
-
-def test_many_cells_without_an_embedding_get_one(monkeypatch):
-    """scanpy looks for neighbours in another way from 8,192 cells on."""
-    import scanpy as sc
-
-    monkeypatch.setattr(sc.tl, "umap", lambda cells, **_: cells.obsm.update(X_umap=np.zeros((cells.n_obs, 2))))
-    usages = np.random.default_rng(0).random((8200, 3))
-    assert embed(usages).places.shape == (8200, 2)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import genesieve as gs
 from genesieve import pl, tl
 from small_fits import STORAGES, fitted
 
@@ -84,6 +85,20 @@ def test_a_panel_is_the_same_however_values_are_stored(adata, storage):
     other = adata.copy()
     other.X = storage(other.X)
     assert list(tl.panel(other, 12)["gene"]) == list(tl.panel(adata, 12)["gene"])
+
+
+def test_a_platform_that_sees_less_keeps_less():
+    data = gs.datasets.programs("easy", n_cells=300, n_genes=400, random_state=0)
+    gs.pp.prepare(data)
+    tl.ssnmf(data, 5, 200)
+    kept = [tl.panel(data, 20, efficiency=share).attrs["variation"] for share in (1.0, 0.1)]
+    assert kept[0] > kept[1] + 0.02
+    for arguments, message in (
+        ({"efficiency": 0.0}, "efficiency must be above 0 and at most 1, got 0"),
+        ({"efficiency": 0.5, "counts": "none"}, "counts='none' is no layer of adata; layers there are: 'raw'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            tl.panel(data, 20, **arguments)
 
 
 def test_a_panel_is_drawn(adata):

@@ -19,7 +19,7 @@ from genesieve._files import write_whole
 from genesieve._report import content, words
 from genesieve._report.figures import course, still_pictures
 from genesieve._report.findings import UNSURE, Findings, read_findings
-from genesieve._report.layout import choose_cells, place_cells
+from genesieve._report.layout import MOST_SHOWN, choose_cells, place_cells
 from genesieve._report.payload import make_payload
 from genesieve._slots.read import check_anndata
 from genesieve.estimators._parameters import RECORDED
@@ -42,7 +42,7 @@ def report(
     basis: str | None = None,
     title: str | None = None,
     run: Mapping[str, Any] | None = None,
-    max_cells: int = 20_000,
+    max_cells: int = MOST_SHOWN,
 ) -> Path:
     """Write what a fit found as one HTML page that needs no network.
 
@@ -63,7 +63,7 @@ def report(
         Column of ``obs`` with known cell types, to compare with.
     basis
         Slot of ``obsm`` with the cell map's coordinates, say ``"X_umap"``. ``None`` takes a UMAP or t-SNE that is
-        there, and else computes a UMAP of the usages.
+        there, the map that a run has kept (``"X_ssnmf_map"``), and else makes one of the selected genes' expression.
     title
         Title of the page.
     run
@@ -94,7 +94,7 @@ def report(
         raise FileNotFoundError(f"the folder of path must exist, got {str(path)!r}")
     findings = read_findings(adata, key, known)
     shown = choose_cells(findings.clusters.of_cell, findings.programs.usages.max(axis=1), max_cells)
-    layout = place_cells(adata, findings.programs.usages, shown, basis)
+    layout = place_cells(adata, findings.fit, shown, basis)
     sets, n_sets = content.set_rows(findings)
     page = _render(
         findings,

@@ -73,6 +73,11 @@ class Keys:
         return f"{self.key}_score_p_values"
 
     @property
+    def cell_map(self) -> str:
+        """``obsm``: places of the cells on the map of the report (cells, 2), NaN for those that it does not show."""
+        return f"X_{self.key}_map"
+
+    @property
     def fit(self) -> str:
         """``uns``: params, objective, history, method and the programs' Gram matrix."""
         return self.key
@@ -118,6 +123,16 @@ class Keys:
         return f"{self.key}_outlier_rule"
 
     @property
+    def explained(self) -> str:
+        """``obs``: the share of a new cell's expression that the programs reproduce."""
+        return f"{self.key}_explained"
+
+    @property
+    def poor_fit(self) -> str:
+        """``obs``: whether programs describe a new cell worse than nearly all of those of the fit."""
+        return f"{self.key}_poor_fit"
+
+    @property
     def panel(self) -> str:
         """``uns``: table of a panel's genes."""
         return f"{self.key}_panel"
@@ -126,6 +141,11 @@ class Keys:
     def panel_fit(self) -> str:
         """``uns``: how well the panel keeps the clusters."""
         return f"{self.key}_panel_fit"
+
+    @property
+    def select(self) -> str:
+        """``uns``: how many programs and genes the data suggest, and why."""
+        return f"{self.key}_select"
 
     @property
     def panel_curve(self) -> str:

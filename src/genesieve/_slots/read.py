@@ -59,6 +59,12 @@ class Projection:
         return self.adata.uns.get(Keys(self.key).fit, {})
 
     @property
+    def cell_map(self) -> np.ndarray | None:
+        """Places of the cells on the map (cells, 2), NaN for those not shown; None where none was made."""
+        slot = Keys(self.key).cell_map
+        return np.asarray(self.adata.obsm[slot], dtype=np.float64) if slot in self.adata.obsm else None
+
+    @property
     def centers(self) -> np.ndarray | None:
         """Mean usages of the clusters (clusters, rank); None where labels are programs."""
         centers = self.record.get("cluster_centers")
@@ -204,6 +210,12 @@ class Fit(Projection):
         return self.record.get("params", {})
 
     @property
+    def stability(self) -> np.ndarray | None:
+        """The share of the fits of a consensus that have each program (rank,); None without one."""
+        stability = self.record.get("stability")
+        return None if stability is None else np.asarray(stability)
+
+    @property
     def values_from(self) -> dict[str, Any]:
         """Where the values came from, as `genesieve._anndata.read_values` takes it."""
         return {"layer": self.params.get("layer"), "use_raw": bool(self.params.get("use_raw", False))}
@@ -241,6 +253,15 @@ def read_projection(adata: AnnData, key: str) -> Projection:
     if slot not in adata.obsm:
         raise KeyError(f"no usages {slot!r}: run gs.tl.ssnmf or gs.tl.project first{choices('obsm', adata.obsm)}")
     return Projection(adata, key)
+
+
+def read_selection(adata: AnnData, key: str) -> dict[str, Any]:
+    """How many programs and genes are suggested, and the evidence."""
+    check_anndata(adata)
+    slot = Keys(key).select
+    if slot not in adata.uns:
+        raise KeyError(f"adata.uns has no {slot!r}, run gs.tl.select first; {_contents('uns', adata.uns)}")
+    return adata.uns[slot]
 
 
 def read_column(adata: AnnData, column: str, rule: str) -> pd.Series:

@@ -17,6 +17,7 @@ from genesieve.estimators.ssnmf import SSNMF
 from genesieve.interpret.genes import selected_genes
 from genesieve.interpret.labels import Labelling
 from genesieve.interpret.outliers import Outliers
+from genesieve.selection.choose import Selection
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -42,10 +43,11 @@ def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.n
         scales[given], levels[given] = model.batch_scales_.T, model.gene_levels_
         write_batch_scales(adata, key, scales, levels)
     _write_usages(adata, keys, H, Labelling(model.labels_, model.confidence_, model.cluster_centers_))
-    clusters = {} if model.cluster_centers_ is None else {"cluster_centers": model.cluster_centers_}
+    arrays = {"cluster_centers": model.cluster_centers_, "stability": model.stability_}
     batches = {} if model.batches_ is None else {"batches": np.asarray(model.batches_, dtype=str)}
+    variation = getattr(model, "explained_variation_", None)
     adata.uns[keys.fit] = {
-        **clusters,
+        **{name: array for name, array in arrays.items() if array is not None},
         **batches,
         "params": {**_pack_params(model), **source},
         "objective": float(model.objective_),
@@ -55,7 +57,19 @@ def write_fit(adata: AnnData, key: str, model: SSNMF, H: np.ndarray, given: np.n
         "converged": bool(model.converged_),
         "reconstruction_err": float(model.reconstruction_err_),
         "explained": float(model.explained_),
+        **({"explained_variation": float(variation)} if variation is not None else {}),
     }
+
+
+def write_usual_fit(adata: AnnData, key: str, usual: dict[str, float]) -> None:
+    """Keep how well programs describe the cells of the fit, which new cells are held against."""
+    adata.uns[Keys(key).fit]["usual_fit"] = usual
+
+
+def write_cell_fit(adata: AnnData, key: str, explained: np.ndarray, poor: np.ndarray) -> None:
+    """Keep how well programs describe new cells, and which of them they hardly describe."""
+    adata.obs[Keys(key).explained] = explained
+    adata.obs[Keys(key).poor_fit] = poor
 
 
 def write_gene_weights(adata: AnnData, key: str, gene_weights: np.ndarray) -> None:
@@ -79,11 +93,29 @@ def write_scores(adata: AnnData, key: str, scores: np.ndarray, p_values: np.ndar
         adata.varm[keys.score_p_values] = p_values
 
 
+def write_map(adata: AnnData, key: str, cells: np.ndarray, places: np.ndarray) -> None:
+    """Keep where some cells stand on the map, as scanpy keeps embeddings."""
+    everywhere = np.full((adata.n_obs, 2), np.nan, dtype=np.float32)
+    everywhere[cells] = places
+    adata.obsm[Keys(key).cell_map] = everywhere
+
+
 def write_projection(adata: AnnData, key: str, fit: Fit, H: np.ndarray, found: Labelling) -> None:
     """Fill the slots of new cells, scored with the programs of a fit."""
     _write_usages(adata, Keys(key), H, found)
     clusters = {} if fit.centers is None else {"cluster_centers": fit.centers}
     adata.uns[Keys(key).fit] = {"method": "projection", "gene_gram": gram_of(fit.weights), **clusters}
+
+
+def write_catalogue_usages(
+    adata: AnnData, key: str, H: np.ndarray, found: Labelling, names: list[str], gene_gram: np.ndarray
+) -> None:
+    """Fill the slots of cells that were scored with the named programs of a catalogue."""
+    _forget(adata, Keys(key))
+    _write_usages(adata, Keys(key), H, found)
+    adata.uns[Keys(key).fit] = {"method": "catalogue", "gene_gram": gene_gram}
+    write_found(adata, key, annotation=pd.DataFrame({"program": np.arange(len(names)).astype(str), "name": names}))
+    rename_labels(adata, key, names)
 
 
 def _write_usages(adata: AnnData, keys: Keys, H: np.ndarray, found: Labelling) -> None:
@@ -98,6 +130,24 @@ def write_found(adata: AnnData, key: str, **found: Any) -> None:
     """Keep copies of what was found in a fit in ``uns``: tables and records, by their names in `Keys`."""
     for name, value in found.items():
         adata.uns[getattr(Keys(key), name)] = value.copy()
+
+
+def write_selection(adata: AnnData, key: str, found: Selection, names: pd.Index) -> None:
+    """Keep how many programs and genes are suggested, and the evidence; ``names`` are of the genes looked at."""
+    table, genes = pd.DataFrame(found.ranks), pd.DataFrame(found.genes)
+    if len(genes):
+        genes["gene"] = names.astype(str).to_numpy(dtype=object)[genes["gene"]]
+    for frame in (table, genes):
+        frame.index = frame.index.astype(str)
+    record = {
+        "suggested": {"n_components": found.n_components, "n_genes": found.n_genes},
+        "table": table,
+        "genes": genes,
+        "reason": found.reason,
+        "values": found.values,
+        "n_cells": found.n_cells,
+    }
+    write_found(adata, key, select=record)
 
 
 def write_outliers(adata: AnnData, key: str, found: Outliers, rule: dict[str, float]) -> None:
@@ -153,6 +203,7 @@ def _pack_params(model: SSNMF) -> dict[str, Any]:
     params = {name: getattr(model, name) for name in RECORDED}
     if not isinstance(params["init"], str):
         params["init"] = "given"
+    params |= {"n_components": model.n_components_, "n_genes": model.n_genes_}
     params["orthogonality"] = model.orthogonality_  # what "auto" stood for
     params["baseline"] = model.baseline_  # where it applies
     weighted, named = model.gene_weights_ is not None, isinstance(model.gene_weights, str)
@@ -165,7 +216,7 @@ def _pack_params(model: SSNMF) -> dict[str, Any]:
 
 def _method(model: SSNMF) -> str:
     """The model's name as the paper builds it: nmf, nmf_l20, onmf_l20, onmf_l20_rho and so on."""
-    budget = BUDGETS[model.sparsity if model.n_genes is not None else None]
+    budget = BUDGETS[model.sparsity if model.n_genes_ is not None else None]
     if model.orthogonality_ == "exact":
         return f"onmf{budget}"
     return f"onmf{budget}_rho" if float(model.orthogonality_) > 0 else f"nmf{budget}"
@@ -176,10 +227,12 @@ def _forget(adata: AnnData, keys: Keys) -> None:
     for name in keys.derived:
         adata.uns.pop(name, None)
     _forget_scores(adata, keys)
+    if keys.cell_map in adata.obsm:
+        del adata.obsm[keys.cell_map]
     if keys.batch_scales in adata.varm:
         del adata.varm[keys.batch_scales]
     for frame, names in (
-        (adata.obs, (keys.outlier, keys.outlier_score)),
+        (adata.obs, (keys.outlier, keys.outlier_score, keys.explained, keys.poor_fit)),
         (adata.var, (keys.gene_weights, keys.levels)),
     ):
         for name in names:

@@ -19,6 +19,7 @@ from genesieve.cli.methods import methods
 from genesieve.cli.panel import panel
 from genesieve.cli.reproduce import reproduce
 from genesieve.cli.run import run
+from genesieve.cli.select import select
 from genesieve.cli.transfer import enrich, project
 
 app = typer.Typer(
@@ -30,12 +31,17 @@ app = typer.Typer(
 )
 EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
     run: (
+        "run data.h5ad -o results/",
         "run data.h5ad --rank 8 --genes 2000 -o results/",
         "run filtered_feature_bc_matrix/ -r 12 -k 2000 -o results/ --gene-sets sets.gmt",
         "run counts.csv.gz --cells-in columns -r 6 -k 500 -o results/",
         "run atlas.h5ad -r 20 -k 2000 -o results/ --layer counts --labels cell_type",
         "run tpm.h5ad -r 8 -k 2000 -o results/ --preset paper --method onmf_l20",
         "run --from results/run.json -o again/",
+    ),
+    select: (
+        "select data.h5ad",
+        "select data.h5ad --ranks 5:20 -o suggestion/",
     ),
     project: (
         "project new.h5ad --model results/",
@@ -82,7 +88,7 @@ def _options(
 ) -> None:
     """Find gene programs in single cells, on an exact budget of genes.
 
-    Start with `genesieve demo`, then `genesieve run data.h5ad --rank 8 --genes 2000 -o results/`.
+    Start with `genesieve demo`, then `genesieve run data.h5ad -o results/`.
 
     Exit codes: 0 done, 2 the request must change, 1 the work failed, 130 stopped with Ctrl-C.
     """

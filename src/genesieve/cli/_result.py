@@ -19,14 +19,26 @@ def tell(outcome: Outcome, *, quiet: bool, as_json: bool) -> None:
         print_json(summary(outcome))
     elif not quiet:
         _programs(outcome)
-        for line in _lines(outcome):
+        for line in (*_reasons(outcome), *_lines(outcome)):
             print(plain(line))
+
+
+def _reasons(outcome: Outcome) -> list[str]:
+    """Why there are so many programs and genes, where the data decided."""
+    chosen = outcome.record.get("selection")
+    return [] if chosen is None else why(chosen)
+
+
+def why(chosen: dict[str, Any]) -> list[str]:
+    """A suggestion and its reason, in words."""
+    sizes = chosen["suggested"]
+    return [f"Suggested: {sizes['n_components']} programs, {sizes['n_genes']} genes.", f"Why: {chosen['reason']}."]
 
 
 def summary(outcome: Outcome) -> dict[str, Any]:
     """What --json prints."""
     record, folder = outcome.record, outcome.folder
-    names = ("kind", "status", "fit", "scores", "timings", "notes")
+    names = ("kind", "status", "fit", "selection", "scores", "timings", "notes")
     report = folder / "report.html"
     return {
         "folder": str(folder),
@@ -38,17 +50,21 @@ def summary(outcome: Outcome) -> dict[str, Any]:
 
 
 def _programs(outcome: Outcome) -> None:
+    from genesieve._slots.read import read_fit
     from genesieve.tl._tables import programs_table
 
     record, adata = outcome.record, outcome.adata
     known = record["settings"]["labels"]
     found = programs_table(adata, known=known)
     headings = {"program": RIGHT, "cells": RIGHT, **({"mostly": LEFT} if known else {}), "marker genes": LEFT}
+    headings |= {"look twice": LEFT} if found["flags"].any() else {}
     rows: list[list[object]] = []
     for row in found.itertuples():
         mostly = [f"{row.mostly} ({row.purity:.0%})" if row.mostly else "-"] if known else []
-        rows.append([row.program, row.n_cells, *mostly, " ".join(row.marker_genes.split(";")[:SHOWN_GENES])])
-    genes = f"{record['fit']['selected_genes']} of {adata.n_vars} genes"
+        flagged = [row.flags] if found["flags"].any() else []
+        rows.append([row.program, row.n_cells, *mostly, " ".join(row.marker_genes.split(";")[:SHOWN_GENES]), *flagged])
+    given = int(read_fit(adata, "ssnmf").given.sum())  # data outside memory keep the genes that preparing drops
+    genes = f"{record['fit']['selected_genes']} of {given} genes"
     table(f"{len(found)} programs on {genes}, {adata.n_obs} cells", headings, rows)
 
 
@@ -68,6 +84,17 @@ def agreement(scores: dict[str, float], of: str = "") -> str:
     """Scores against the known types, in words."""
     numbers = f"NMI {scores['nmi']:.2f}, ARI {scores['ari']:.2f}, purity {scores['purity']:.2f}"
     return f"Agreement {of}with the known types of {scores['cells']} cells: {numbers}"
+
+
+def described(outcome: Outcome) -> str:
+    """How well the model describes new cells, in words; nothing where it is not known."""
+    from genesieve._slots.read import read_projection
+
+    cells = read_projection(outcome.adata, "ssnmf")
+    if not cells.has("poor_fit"):
+        return ""
+    poor, explained = cells.of_cells("poor_fit"), cells.of_cells("explained")
+    return f", {poor.mean():.0%} of them poorly described (median share explained {explained.median():.2f})"
 
 
 def tell_enrichment(outcome: Outcome) -> None:

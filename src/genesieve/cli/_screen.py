@@ -101,7 +101,7 @@ def _show_note(message: Warning | str, category: type[Warning], filename: str, *
     from genesieve.workflow.provenance import is_ours
 
     if is_ours(category, filename):
-        say(f"note: {message}")
+        say(f"note: {in_flags(str(message))}")
 
 
 def _terminate(*_: Any) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -9,17 +10,19 @@ from contextlib import contextmanager
 from types import FrameType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from genesieve.cli._screen import plain
 from genesieve.core.solvers import Progress as Step
 from genesieve.workflow import Watcher
 
+USUAL_TOLERANCE = 1e-4  # a fit ends when its objective falls by less, or by about as much
 QUIET_SECONDS = 30.0  # between lines in a log file, where no bar can be drawn
 
 WORDS = {
     "read": "reading",
     "prepare": "preparing",
+    "select": "choosing numbers of programs and genes",
     "interpret": "reading genes and biclusters off",
     "project": "scoring cells",
     "enrich": "testing gene sets",
@@ -35,34 +38,35 @@ class Screen(Watcher):
         self.stopped = False
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """A spinner with the stage's words."""
+    def stage(self, name: str, steps: int | None = None) -> Iterator[Callable[[str], None]]:
+        """A spinner with the stage's words, or a bar over its steps."""
         words = WORDS.get(name, name)
         began = time.perf_counter()
-        with self.console.status(words):
-            yield
+        bar = self._bar(BarColumn() if steps else TextColumn(""), TimeElapsedColumn())
+        task = bar.add_task(words, total=steps)
+        done = -1
+
+        def step(what: str) -> None:
+            nonlocal done
+            done += 1
+            bar.update(task, completed=done, description=f"writing {what}" if name == "write" else what)
+
+        with bar:
+            yield step
         self.console.print(f"{words}: {time.perf_counter() - began:.1f} s")
 
     def say(self, line: str) -> None:
         """A line of its own; names in it are no markup."""
-        self.console.print(plain(line), markup=False)
+        self.console.print(plain(line), markup=False, soft_wrap=True)
 
     @contextmanager
     def fit(self, most_iterations: int | None) -> Iterator[Callable[[Step], bool]]:
         """A bar over the iterations, with objective and time left."""
-        columns = ("[progress.description]{task.description}", "{task.fields[objective]}", "{task.fields[left]}")
-        bar = Progress(
-            SpinnerColumn(),
-            TextColumn(columns[0]),
-            BarColumn(),
-            TextColumn(columns[1]),
-            TimeElapsedColumn(),
-            TextColumn(columns[2]),
-            console=self.console,
-            transient=True,
-            disable=not self.console.is_terminal,
-        )
-        task = bar.add_task("fitting, finding a start", total=most_iterations, objective="", left="")
+        objective, left = TextColumn("{task.fields[objective]}"), TextColumn("{task.fields[left]}")
+        bar = self._bar(BarColumn(), objective, TimeElapsedColumn(), left)
+        # Without a total the bar only moves: programs are placed on a sample first, which no iteration counts.
+        task = bar.add_task("placing programs on a sample of the cells", total=None, objective="", left="")
+        pace = Pace()
         began = spoke = time.perf_counter()
         last: Step | None = None
         count = 0
@@ -71,9 +75,9 @@ class Screen(Watcher):
             nonlocal last, spoke, count
             last, count = step, count + 1
             now = time.perf_counter()
-            left = _time_left(count, most_iterations, now - began)
+            left = pace.left(step.objective, now)
             words = f"objective {step.objective:.6g}"
-            bar.update(task, completed=count, description=f"fitting, iteration {count}", objective=words, left=left)
+            bar.update(task, description=f"fitting, iteration {count}", objective=words, left=left)
             if bar.disable and now - spoke > QUIET_SECONDS:
                 spoke = now
                 self.console.print(f"fitting, iteration {count}: {words} {left}")
@@ -87,6 +91,12 @@ class Screen(Watcher):
         self.console.print(f"fitting: {count} iteration{'' if count == 1 else 's'}{reached}, {took}")
         if self.stopped:
             self.console.print("stopped early: the fit as it stands is kept and written")
+
+    def _bar(self, *columns: ProgressColumn) -> Progress:
+        """A line that moves, on a terminal."""
+        words = TextColumn("{task.description}", markup=False)
+        off = not self.console.is_terminal
+        return Progress(SpinnerColumn(), words, *columns, console=self.console, transient=True, disable=off)
 
     @contextmanager
     def _one_more_chance(self) -> Iterator[None]:
@@ -109,9 +119,22 @@ class Screen(Watcher):
             signal.signal(signal.SIGINT, before)
 
 
-def _time_left(count: int, most: int | None, seconds: float) -> str:
-    """An upper bound: most fits meet their tolerance before the last iteration."""
-    if most is None or count >= most:
-        return ""
-    left = seconds / count * (most - count)
-    return f"at most {left / 60:.0f} min left" if left >= 90 else f"at most {left:.0f} s left"
+class Pace:
+    """How long a fit will take, from how its objective falls: an estimate, and none before there is ground for one."""
+
+    def __init__(self) -> None:
+        self._before: tuple[float, float] | None = None  # objective and time of the last iteration
+        self._fall = 0.0  # of the last iteration, relative
+
+    def left(self, objective: float, now: float) -> str:
+        """About how long it is, told after an iteration; falls are taken to shrink as the last ones did."""
+        before, self._before = self._before, (objective, now)
+        if before is None or not before[0] > 0:
+            return ""
+        fall, last = (before[0] - objective) / before[0], self._fall
+        self._fall = fall
+        if not last > fall > USUAL_TOLERANCE:
+            return ""
+        iterations = math.log(fall / USUAL_TOLERANCE) / math.log(last / fall)
+        seconds = iterations * (now - before[1])
+        return f"about {seconds / 60:.0f} min left" if seconds >= 90 else f"about {seconds:.0f} s left"

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from genesieve.cli._screen import Debug, Json, Quiet
+from genesieve.cli._screen import Debug, Jobs, Json, Quiet
 
 PROGRAMS = 8
 GENES = 200
@@ -19,6 +19,8 @@ def demo(
         Path, typer.Option("--out", "-o", help="Folder to write; an earlier result in it is replaced.")
     ] = Path("genesieve-demo"),
     *,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the fit.")] = 0,
+    jobs: Jobs = None,
     quiet: Quiet = False,
     as_json: Json = False,
     debug: Debug = False,
@@ -28,7 +30,9 @@ def demo(
     from genesieve.cli._result import tell
     from genesieve.cli._screen import watcher
 
-    settings = workflow.Settings().changed(rank=PROGRAMS, genes=GENES, min_cells=0, known="cell_type")
+    settings = workflow.Settings().changed(
+        rank=PROGRAMS, genes=GENES, min_cells=0, known="cell_type", seed=seed, jobs=jobs
+    )
     command = ["genesieve", *sys.argv[1:]]
     watch = watcher(quiet=quiet)
     outcome = workflow.run(workflow.DEMO, out, settings, force=True, command=command, watch=watch)

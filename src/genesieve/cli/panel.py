@@ -60,6 +60,10 @@ def panel(
     min_per_program: Annotated[
         int, typer.Option(min=0, help="Genes for each program, at least.", rich_help_panel=LIMITS)
     ] = 0,
+    efficiency: Annotated[
+        float,
+        typer.Option(metavar="SHARE", help="Of the molecules in DATA that the platform sees.", rich_help_panel=LIMITS),
+    ] = 1.0,
     seed: Annotated[int, typer.Option(help="Seed of the fit.")] = 0,
     cells_in: CellsIn = None,
     layer: Layer = None,
@@ -91,6 +95,7 @@ def panel(
         expression=expression,
         max_expression=max_expression,
         min_per_program=min_per_program,
+        efficiency=efficiency,
     )
     outcome = workflow.panel(
         data,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from genesieve.cli._screen import DATA, CellsIn, Dask, Debug, Force, Json, Layer, Memory, Quiet, UseRaw
-from genesieve.estimators._parameters import OPTIONS, PARAMETERS, Anything
+from genesieve.estimators._parameters import OPTIONS, PARAMETERS, Anything, WholeOrAuto
 
 if TYPE_CHECKING:
     from genesieve.workflow import Settings
@@ -97,6 +97,9 @@ def run(
     repeat: Annotated[
         Path | None, typer.Option("--from", metavar="run.json", help="Repeat this run; options given change it.")
     ] = None,
+    no_figures: Annotated[
+        bool, typer.Option("--no-figures", help="Draw no figures; the report has its own.", rich_help_panel=OUTPUT)
+    ] = False,
     force: Force = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -111,23 +114,31 @@ def run(
     record, settings = workflow.repeated(repeat) if repeat is not None else (None, workflow.Settings())
     settings = _merged(context, settings, repeating=record is not None)
     data, gene_sets = _inputs(data, gene_sets, record)
-    missing = [
-        name for name, value in (("--rank", settings.rank), ("--genes", settings.genes), ("-o", out)) if value is None
-    ]
-    if missing:
-        raise typer.BadParameter(f"{', '.join(missing)} must be given", ctx=context)
-    assert out is not None
+    if out is None:
+        raise typer.BadParameter("-o must be given", ctx=context)
     watch = watcher(quiet=quiet)
     command = ["genesieve", *sys.argv[1:]]
     resources = workflow.Resources(memory, dask, None if checkpoint is None else str(checkpoint))
     choices: dict[str, Any] = {"gene_sets": gene_sets, "force": force, "repeats": record, "resources": resources}
+    choices["figures"] = not no_figures
     tell(workflow.run(data, out, settings, command=command, watch=watch, **choices), quiet=quiet, as_json=as_json)
 
 
 def _merged(context: typer.Context, settings: Settings, *, repeating: bool) -> Settings:
     """Settings with what the command line says; when repeating, with what it says explicitly."""
     given = {name: context.params[name] for name in settings.as_dict() if not repeating or _typed(context, name)}
-    return settings.changed(**given)
+    return settings.changed(**{name: _read_size(name, value) for name, value in given.items()})
+
+
+def _read_size(name: str, value: Any) -> Any:
+    """A number of programs or genes, which may also be a word on the command line."""
+    kind = next((_kind_of(of) for of, option in OPTIONS.items() if option.name == name), None)
+    if not isinstance(kind, WholeOrAuto):
+        return value
+    try:
+        return kind.parse(name, value)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _typed(context: typer.Context, name: str) -> bool:

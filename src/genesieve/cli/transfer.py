@@ -56,7 +56,7 @@ def project(
 ) -> None:
     """Score new cells with the programs of a run; they are prepared as its own were."""
     from genesieve import workflow
-    from genesieve.cli._result import agreement, summary
+    from genesieve.cli._result import agreement, described, summary
     from genesieve.cli._screen import watcher
 
     if not data.exists():
@@ -82,7 +82,7 @@ def project(
     elif not quiet:
         if outcome.record["scores"]:
             print(agreement(outcome.record["scores"]))
-        print(plain(f"{outcome.adata.n_obs} cells scored: {out / 'cells.csv'}"))
+        print(plain(f"{outcome.adata.n_obs} cells scored{described(outcome)}: {out / 'cells.csv'}"))
 
 
 def enrich(

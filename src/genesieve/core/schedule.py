@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -14,9 +15,11 @@ from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells, NoUsages, on_o
 from genesieve.core.cells.low_rank import LowRank, low_rank_approximation
 from genesieve.core.cells.sources import side_by_side, single_threaded_blas
 from genesieve.core.cells.streamed import as_source
+from genesieve.core.consensus import agreed
 from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
-from genesieve.core.objective import Penalty, gram_of
+from genesieve.core.objective import Overlap, Penalty, gram_of
 from genesieve.core.solvers import (
+    LOW_RANK,
     SOLVERS,
     Factors,
     Journal,
@@ -31,14 +34,22 @@ from genesieve.core.solvers import (
 SPARSITIES = ("rows", "columns", "entries", None)
 STARTS = {"nmf": starts.nmf, "random": starts.random, "nndsvd": starts.nndsvd}
 
-# Programs settle by cheap steps, so it costs little to be thorough: the share of the fit's tolerance to go to.
+# Programs settle on leading directions, so it costs little to be thorough: the share of the fit's tolerance to go to.
 SETTLE_TOLERANCE = 0.05
 # On the way to a fixed penalty, shares of it: fits without one end much alike whatever the seed, and so do those that
 # set out from there, while a penalty from the first step on leads to minima far apart.
 WEAKER_PENALTIES = (0.0, 0.4)
-# The lowest of so many, each from the better of so many random ones: with fewer, seeds part on some data.
-PENALISED_STARTS = 6
-RANDOM_STARTS_EACH = 2
+# Where a budget of genes is kept, a first fit chooses so many for each program, and at least so many, and starts are
+# tried on these alone: among all genes, noise hides programs of few genes from most starts. On planted programs, 500 of
+# them led nine of ten starts to a minimum that 1,000 led one of ten to.
+CHOSEN_GENES_EACH = 40
+CHOSEN_GENES = 500
+# So many starts are tried there. They end in few minima, and the lowest on these genes need not be so on all: up
+# to so many of them, and the first fit, go on to all genes, where the lowest is kept.
+CHOSEN_STARTS = 6
+FINALISTS = 4
+# Relative difference of objectives from which on fits count as different minima.
+OTHER_MINIMUM = 3e-5
 # Alg. 4: the penalty's first value, its growth, how many there are, and the error at which H counts as orthogonal.
 FIRST_PENALTY = 0.1
 PENALTY_GROWTH = 1.5
@@ -52,6 +63,7 @@ class WarmStart(NamedTuple):
     factors: Factors
     penalty: Penalty  # that they were fitted under
     directions: np.ndarray | None = None  # (genes, width) that the cells were approximated on, if they were
+    stability: np.ndarray | None = None  # of the programs, where they are a consensus
 
 
 @dataclass(frozen=True)
@@ -68,6 +80,7 @@ class Schedule:
     tol: float | None
     line_search: bool
     required: np.ndarray | None  # mask of genes sure of a place in the budget
+    consensus: int = 0  # fits whose consensus is the start; 0: the lowest of some is
 
     def fit(self, cells: Cells, rng: np.random.Generator, *, journal: Journal | None = None) -> Result:
         """Fit from one start, or on from the snapshot of the journal."""
@@ -88,32 +101,41 @@ class Schedule:
         """Fit few of the cells, on the genes that count most in them."""
         n_genes = max(sampling.SAMPLE_GENES, self.n_genes or 0, self.rank)
         few = sampling.sample(many, rng, n_genes=n_genes, required=self.required)
-        cells = low_rank_approximation(few.cells, self.rank, rng)
-        few_problem = self._early(problem, cells, fine_tolerance(self.rank), genes=few.genes)
-        fitted = self._solve(few_problem, self._start(few_problem, rng))
+        cells, start = self._start(few.cells, problem, rng, genes=few.genes)
+        fitted = self._solve(self._early(problem, cells, fine_tolerance(self.rank), genes=few.genes), start.factors)
         directions = few.embed(cells.directions) if isinstance(cells, LowRank) else None
-        return WarmStart(Factors(FROM_ZERO, few.embed(fitted.factors.W)), fitted.penalty, directions)
+        factors = Factors(FROM_ZERO, few.embed(fitted.factors.W))
+        return WarmStart(factors, fitted.penalty, directions, start.stability)
 
     def _settle(
         self, many: Cells, problem: Problem, placed: WarmStart | None, rng: np.random.Generator, journal: Journal
     ) -> WarmStart:
-        """Fit many of the cells on their leading directions, and few cells after that as they are."""
-        cells = low_rank_approximation(many, self.rank, rng, near=None if placed is None else placed.directions)
-        few = self.init == "nmf" and self.orthogonality != "exact" and many.shape[0] <= sampling.SAMPLE_CELLS
-        early = self._early(problem, cells, (1.0 if few else SETTLE_TOLERANCE) * problem.tol)
-        start = placed or WarmStart(self._start(early, rng), problem.penalty)
+        """Fit many of the cells on their leading directions; what is left is for the last step."""
+        if placed is None:
+            cells, placed = self._start(many, problem, rng)
+        else:
+            cells = low_rank_approximation(many, self.rank, rng, near=placed.directions)
+        as_is = self._settles_as_is(many)
         if cells is not problem.cells:
-            fitted = self._solve(replace(early, penalty=start.penalty), start.factors)
-            start = WarmStart(fitted.factors, fitted.penalty)
+            early = self._early(problem, cells, (1.0 if as_is else SETTLE_TOLERANCE) * problem.tol)
+            fitted = self._solve(replace(early, penalty=placed.penalty), placed.factors)
+            factors = fitted.factors if many is problem.cells else Factors(FROM_ZERO, fitted.factors.W)
             journal.passes += many is problem.cells  # over all of X, if only on some directions
-        if few:
+            placed = placed._replace(factors=factors, penalty=fitted.penalty)
+        if as_is:
             early = self._early(problem, sampling.at_hand(many, rng), SETTLE_TOLERANCE * problem.tol)
-            return WarmStart(self._solve(early, start.factors).factors, problem.penalty)
-        return start if many is problem.cells else WarmStart(Factors(FROM_ZERO, start.factors.W), start.penalty)
+            placed = placed._replace(factors=self._solve(replace(early, exact=False), placed.factors).factors)
+        return placed
+
+    def _settles_as_is(self, many: Cells) -> bool:
+        """Whether quick steps on X itself come before the exact ones: on few cells, which all are in memory then."""
+        few = many.shape[0] <= sampling.SAMPLE_CELLS
+        return few and self.rank > LOW_RANK and self.init == "nmf" and self.orthogonality != "exact"
 
     def _finish(self, problem: Problem, settled: WarmStart, journal: Journal) -> Result:
         """Fit X as it is."""
-        return self._solve(replace(problem, penalty=settled.penalty), settled.factors, journal)
+        result = self._solve(replace(problem, penalty=settled.penalty), settled.factors, journal)
+        return replace(result, stability=settled.stability)
 
     # ------------------------------------------------------------------------------------------------ their parts
 
@@ -131,7 +153,8 @@ class Schedule:
     def _early(self, problem: Problem, cells: Cells, tol: float, *, genes: np.ndarray | None = None) -> Problem:
         """The problem on some or simpler cells, and on some of the genes, before X itself is visited."""
         constraint, max_iter = self._constraint(cells, genes), min(self.max_iter, starts.EARLY_ITERATIONS)
-        return replace(problem, cells=cells, constraint=constraint, max_iter=max_iter, tol=tol, exact=False)
+        exact = self.rank <= LOW_RANK or not isinstance(cells, LowRank)  # which hold H, wherever X is
+        return replace(problem, cells=cells, constraint=constraint, max_iter=max_iter, tol=tol, exact=exact)
 
     def _solve(self, problem: Problem, start: Factors, journal: Journal | None = None) -> Result:
         """Under the penalty of the problem; for an orthogonal H under growing ones, unless these are behind it."""
@@ -143,21 +166,60 @@ class Schedule:
         tol, last = ORTHOGONALITY_TOLERANCE, solver.last_penalty
         return continuation(run, problem, start, penalties, tol=tol, last=last, journal=journal)
 
-    def _start(self, problem: Problem, rng: np.random.Generator) -> Factors:
-        """The start by its name; for a fixed penalty from an NMF, the best of some that weaker ones led there."""
+    def _start(
+        self, cells: Cells, problem: Problem, rng: np.random.Generator, *, genes: np.ndarray | None = None
+    ) -> tuple[Cells, WarmStart]:
+        """Cells (on these genes) on their leading directions, where that saves work, and the start by its name."""
         assert isinstance(self.init, str)
-        if self.init != "nmf" or self.orthogonality in ("exact", 0.0):
-            return STARTS[self.init](problem.cells, self.rank, rng)
-        beside_others = replace(problem, cells=on_one_thread(problem.cells))
-        rngs = rng.spawn(PENALISED_STARTS)
-        tried = side_by_side(lambda rng: self._penalised_start(beside_others, rng), rngs, problem.cells.threads)
-        return best_of(tried).factors
+        approximation = low_rank_approximation(cells, self.rank, rng)
+        first = STARTS[self.init](approximation, self.rank, rng)
+        if self.init != "nmf" or not (self.consensus or self._keeps_budget):
+            return approximation, WarmStart(first, problem.penalty)
+        chosen = self._choose(cells, first.W, rng)
+        on_chosen = low_rank_approximation(chosen.cells, self.rank, rng)
+        tried = self._plain_fits(on_chosen, rng)
+        found = agreed(tried) if self.consensus else None
+        if isinstance(on_chosen, LowRank):
+            approximation = low_rank_approximation(cells, self.rank, rng, near=chosen.embed(on_chosen.directions))
+        if found is not None:
+            factors = Factors(FROM_ZERO, chosen.embed(found.W))
+            return approximation, WarmStart(factors, problem.penalty, stability=found.stability)
+        led = self._led(replace(problem, cells=on_chosen, constraint=NonNegative()), [fit.factors for fit in tried])
+        finalists = [Factors(FROM_ZERO, chosen.embed(fit.factors.W)) for fit in different_minima(led)[:FINALISTS]]
+        on_all = self._early(problem, approximation, fine_tolerance(self.rank), genes=genes)
+        best = best_of(self._led(on_all, [*finalists, first]))
+        return approximation, WarmStart(best.factors, problem.penalty)
 
-    def _penalised_start(self, problem: Problem, rng: np.random.Generator) -> Result:
-        start = starts.nmf(problem.cells, self.rank, rng, n_starts=RANDOM_STARTS_EACH)
-        penalties = [self._solver.penalty(share * float(self.orthogonality)) for share in WEAKER_PENALTIES]
-        problem = replace(problem, max_iter=starts.EARLY_ITERATIONS, tol=fine_tolerance(self.rank))
-        return continuation(self._solver.run, problem, start, penalties, tol=0.0)
+    @property
+    def _keeps_budget(self) -> bool:
+        return self.n_genes is not None and self.sparsity is not None
+
+    def _choose(self, cells: Cells, W: np.ndarray, rng: np.random.Generator) -> sampling.Sample:
+        """The cells on the genes that programs W explain best; on all genes where all are kept."""
+        n_genes = min(max(CHOSEN_GENES, CHOSEN_GENES_EACH * self.rank), cells.shape[1])
+        if n_genes == cells.shape[1] or not self._keeps_budget:
+            return sampling.sample(cells, rng, n_cells=cells.shape[0], n_genes=cells.shape[1])
+        sweep = cells.sweep(W, FROM_ZERO, Overlap().cell_step(gram_of(W)))
+        budget = RowSparse(n_genes, baseline_gains=cells.baseline_gains)
+        genes = np.asarray(budget.best(sweep.gram, sweep.cross, W, threads=cells.threads).any(axis=1))
+        return sampling.sample(cells, rng, n_cells=cells.shape[0], n_genes=int(genes.sum()), required=genes)
+
+    def _plain_fits(self, cells: Cells, rng: np.random.Generator) -> list[Result]:
+        """Fits without a penalty, each from a random start."""
+        alone, rngs = on_one_thread(cells), rng.spawn(self.consensus or CHOSEN_STARTS)
+        return side_by_side(lambda rng: starts.plain_fit(alone, self.rank, rng, n_starts=1), rngs, cells.threads)
+
+    def _led(self, problem: Problem, tried: Sequence[Factors]) -> list[Result]:
+        """Where weaker penalties lead some starts."""
+        shares = WEAKER_PENALTIES if self.orthogonality not in ("exact", 0.0) else (0.0,)
+        strength = 0.0 if self.orthogonality == "exact" else float(self.orthogonality)
+        penalties = [self._solver.penalty(share * strength) for share in shares]
+        alone = replace(
+            problem, cells=on_one_thread(problem.cells), max_iter=starts.EARLY_ITERATIONS, tol=fine_tolerance(self.rank)
+        )
+        return side_by_side(
+            lambda start: continuation(self._solver.run, alone, start, penalties, tol=0.0), tried, problem.cells.threads
+        )
 
     def _constraint(self, cells: Cells, genes: np.ndarray | None = None) -> Constraint:
         """The set for W, on all genes or on some of them, with the baseline of the cells."""
@@ -169,6 +231,15 @@ class Schedule:
             return EntrySparse(self.n_genes * self.rank)
         required = self.required if self.required is None or genes is None else self.required[genes]
         return RowSparse(self.n_genes, required, cells.baseline_gains)
+
+
+def different_minima(results: Sequence[Result]) -> list[Result]:
+    """One result of every minimum, the lowest first."""
+    found: list[Result] = []
+    for result in sorted(results, key=lambda result: result.objective):
+        if not found or result.objective > (1.0 + OTHER_MINIMUM) * found[-1].objective:
+            found.append(result)
+    return found
 
 
 def score_cells(

@@ -10,14 +10,14 @@ from genesieve.core.cells.low_rank import low_rank_approximation, svd
 from genesieve.core.cells.sources import side_by_side
 from genesieve.core.constraints import NonNegative
 from genesieve.core.objective import Overlap, gram_of
-from genesieve.core.solvers import Factors, Problem, Result, bcd, best_of, fine_tolerance
+from genesieve.core.solvers import LOW_RANK, Factors, Problem, Result, bcd, best_of, fine_tolerance
 
 # Iterations of fits on few cells or few directions: they are cheap.
 EARLY_ITERATIONS = 100
 # An NMF starts several times on a smaller sample yet, and the one with the lowest objective after some iterations goes
 # on: starts end in different minima, a tenth of a per cent apart on real data, and soon show which.
 NMF_STARTS = 4
-NMF_START_ITERATIONS = 15
+NMF_START_ITERATIONS = 12
 NMF_START_CELLS, NMF_START_GENES = 1000, 1500
 # Iterations on the cells as they are, after those on their leading directions.
 NMF_LAST_ITERATIONS = 10
@@ -56,7 +56,14 @@ def nmf(cells: Cells, rank: int, rng: np.random.Generator, *, n_starts: int | No
         W = some.embed(nmf(some.cells, rank, rng, n_starts=n_starts).W)
         H = cells.usages(W, Overlap().cell_step(gram_of(W)))
         return balanced(Factors(H, W), gram_of(H))
-    cells = sampling.at_hand(cells, rng)
+    fitted = plain_fit(cells, rank, rng, n_starts=n_starts)
+    return balanced(fitted.factors, fitted.gram)
+
+
+def plain_fit(cells: Cells, rank: int, rng: np.random.Generator, *, n_starts: int | None = None) -> Result:
+    """A plain NMF from the best of a few random starts, on few cells."""
+    if rank > LOW_RANK:
+        cells = sampling.at_hand(cells, rng)  # quick steps go on from the usages before
     approximation = low_rank_approximation(cells, rank, rng)
     few = sampling.sample(approximation, rng, n_cells=max(NMF_START_CELLS, rank), n_genes=NMF_START_GENES)
     tried = side_by_side(
@@ -67,11 +74,13 @@ def nmf(cells: Cells, rank: int, rng: np.random.Generator, *, n_starts: int | No
     fitted = _plain_fit(approximation, Factors(FROM_ZERO, few.embed(best_of(tried).factors.W)), EARLY_ITERATIONS)
     if approximation is not cells:
         fitted = _plain_fit(cells, fitted.factors, NMF_LAST_ITERATIONS)
-    return balanced(fitted.factors, fitted.gram)
+    return fitted
 
 
 def _plain_fit(cells: Cells, start: Factors, max_iter: int) -> Result:
-    return bcd(Problem(cells, NonNegative(), Overlap(), max_iter, fine_tolerance(start.W.shape[1]), exact=False), start)
+    rank = start.W.shape[1]
+    problem = Problem(cells, NonNegative(), Overlap(), max_iter, fine_tolerance(rank), exact=rank <= LOW_RANK)
+    return bcd(problem, start)
 
 
 def balanced(factors: Factors, gram: np.ndarray) -> Factors:

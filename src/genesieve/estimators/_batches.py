@@ -60,7 +60,7 @@ def scaled_by_batch(model: Any, source: Source, batches: Batches | None, rng: np
     model.batch_scales_ = None if batches is None else np.ones((len(batches.names), source.shape[1]))
     if batches is None or len(batches.names) == 1:
         return source
-    model.batch_scales_ = estimate_scales(source, batches.of_cell, model.n_components, rng)
+    model.batch_scales_ = estimate_scales(source, batches.of_cell, model.rank_, rng)
     return Scaled(source, batches.of_cell, model.batch_scales_)
 
 

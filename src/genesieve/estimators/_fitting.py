@@ -47,24 +47,34 @@ def publish(model: Any, result: Result, H: np.ndarray, blocks: Blocks) -> np.nda
     W, squared_norm = result.factors.W, blocks.plain_norm
     if model.gene_weights_ is not None:
         W = W / model.gene_weights_[:, None]
-    model.gauge_scale_ = np.ones(W.shape[1])
+    model.gauge_scale_, model.stability_ = np.ones(W.shape[1]), result.stability
     if model.gauge == "unit":
         norms = np.linalg.norm(W, axis=0)
         scale = np.where(norms > 0, norms, 1.0)
         order = largest_first(H * scale, W / scale)
         H, W, model.gauge_scale_ = H[:, order], W[:, order], scale[order]
+        model.stability_ = None if result.stability is None else result.stability[order]
     model.penalty_ = result.penalty
     H = (H * model.gauge_scale_).astype(blocks.value_dtype)
     model.components_ = np.ascontiguousarray((W / model.gauge_scale_).T, dtype=blocks.value_dtype)
     model.objective_, model.converged_ = result.objective, result.converged
     model.reconstruction_err_ = float(np.sqrt(result.squared_residual))
     model.explained_ = 1.0 - result.squared_residual / squared_norm if squared_norm > 0 else 0.0
+    model.explained_variation_ = _variation(result.squared_residual, model.components_.any(axis=0), blocks)
     model.n_iter_, model.n_passes_ = len(result.history), result.history[-1].passes
     model.history_ = {
         name: np.array([getattr(step, name) for step in result.history]) for name in ("objective", "seconds", "passes")
     }
     _warn(model, result.stopped)
     return H
+
+
+def _variation(squared_residual: float, selected: np.ndarray, blocks: Blocks) -> float:
+    """The share of the selected genes' variation around their means that the programs explain; 0 if they do not."""
+    mean, variance = blocks.moments()
+    n_cells, total = blocks.shape[0], float(variance[selected].sum())
+    outside = float((variance + mean**2)[~selected].sum())  # nothing is said about the others
+    return max(0.0, 1.0 - (squared_residual / n_cells - outside) / total) if total > 0 else 0.0
 
 
 def label(model: Any, blocks: Blocks, H: np.ndarray, seed: int) -> None:

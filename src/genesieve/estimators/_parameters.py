@@ -16,6 +16,7 @@ from typing import Any
 STARTS = ("nmf", "random", "nndsvd")
 WEIGHTINGS = ("variation", "auto")
 BASELINES = ("mean", "zero")
+AUTO = "auto"
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 Shape = tuple[int, int]  # cells, genes
 
@@ -66,7 +67,7 @@ class Whole(Anything):
     low: int = 1
     up_to: str | None = None  # the cells given, the genes given, or the smaller
     also: tuple[int | None, ...] = ()
-    option_type = int
+    option_type: type = int
 
     def check(self, name: str, value: Any, shape: Shape | None) -> None:
         from genesieve._checks import check_integer
@@ -79,6 +80,28 @@ class Whole(Anything):
             smaller = f"the smaller of n_samples={shape[0]} and n_features={shape[1]}"
             high, why = sizes.get(self.up_to, min(shape)), self.up_to if self.up_to in sizes else smaller
         check_integer(name, value, self.low, high, why=why)
+
+
+@dataclass(frozen=True)
+class WholeOrAuto(Whole):
+    """The same, or ``"auto"``: the data decide."""
+
+    option_type: type = str
+    metavar: str | None = "INTEGER|auto"
+
+    def check(self, name: str, value: Any, shape: Shape | None) -> None:
+        if not isinstance(value, str):
+            super().check(name, value, shape)
+        elif value != AUTO:
+            raise ValueError(f"{name} must be a whole number or 'auto', got {value!r}")
+
+    def parse(self, name: str, value: Any) -> Any:
+        if not isinstance(value, str) or value == AUTO:
+            return value
+        try:
+            return int(value)
+        except ValueError:
+            raise ValueError(f"{name} must be a whole number or 'auto', got {value!r}") from None
 
 
 @dataclass(frozen=True)
@@ -104,6 +127,16 @@ class Number(Anything):
         except ValueError:
             expected = " or ".join(map(repr, filter(None, self.also)))
             raise ValueError(f"{name} must be a number, {expected}, got {value!r}") from None
+
+
+class Flag(Anything):
+    """Yes or no."""
+
+    option_type = bool
+
+    def check(self, name: str, value: Any, shape: Shape | None) -> None:
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} must be True or False, got {value!r}")
 
 
 class Size(Anything):
@@ -149,10 +182,12 @@ class Parameter:
 # In the order of the signature.
 PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
     {
-        "n_components": Parameter(Whole(up_to="the smaller"), Option("rank", "Number of programs.", "-r")),
+        "n_components": Parameter(
+            WholeOrAuto(up_to="the smaller"), Option("rank", "Number of programs; the data decide if not given.", "-r")
+        ),
         "n_genes": Parameter(
-            Whole(up_to="the genes given", also=(None,)),
-            Option("genes", "Gene budget: how many genes to keep.", "-k"),
+            WholeOrAuto(up_to="the genes given", also=(None,)),
+            Option("genes", "Gene budget: how many genes to keep; the data decide if not given.", "-k"),
         ),
         "sparsity": Parameter(
             Words(("rows", "columns", "entries", None)), Option("sparsity", "What the budget counts."), of_method=True
@@ -165,6 +200,7 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
         "max_iter": Parameter(Whole(), Option("max_iter", "Iterations at most.")),
         "tol": Parameter(Number(also=(None,))),
         "n_restarts": Parameter(Whole(), Option("restarts", "Starts, of which the best is kept.")),
+        "consensus": Parameter(Flag(), Option("consensus", "Fit what all starts agree on, not the best of them.")),
         "labels": Parameter(
             Words(("argmax", "kmeans", "leiden")),
             Option("label_rule", "Label cells by their largest program, or by clusters."),
@@ -218,11 +254,23 @@ def check_parameters(model: Any, shape: Shape | None = None, *, as_settings: boo
         raise ValueError(f"n_clusters must be None where a resolution is given, got {model.n_clusters!r}")
     if model.resolution is not None and model.labels != "leiden":
         raise ValueError(f"resolution must be None unless labels is 'leiden', got labels={model.labels!r}")
+    if model.consensus:
+        _check_consensus(model, as_settings=as_settings)
     if model.checkpoint is not None and not isinstance(model.random_state, Integral):
         raise ValueError(
             "random_state must be an integer with a checkpoint, so that a run started again takes the same way,"
             f" got {model.random_state!r}"
         )
+
+
+def _check_consensus(model: Any, *, as_settings: bool) -> None:
+    """Raise unless fits from several starts can be had."""
+    for name, only in (("solver", "bcd"), ("init", "nmf")):
+        if not (isinstance(getattr(model, name), str) and getattr(model, name) == only):
+            raise ValueError(f"{name} must be {only!r} where a consensus is asked for, got {getattr(model, name)!r}")
+    if model.n_restarts < 2:
+        name = "restarts" if as_settings else "n_restarts"
+        raise ValueError(f"{name} must be at least 2 where a consensus is asked for, got {model.n_restarts!r}")
 
 
 def read_memory(memory: float | str | None, name: str = "memory") -> float | None:

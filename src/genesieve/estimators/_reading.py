@@ -12,15 +12,33 @@ from typing import Any
 import numpy as np
 
 from genesieve._checks import check_array
+from genesieve._random import as_generator
 from genesieve.core.cells.blocks import Blocks
+from genesieve.core.cells.sources import Source
 from genesieve.core.schedule import Schedule
 from genesieve.core.solvers import SOLVERS, Factors
 from genesieve.core.weights import variation_weights
-from genesieve.estimators._parameters import DECIDING, STARTS
+from genesieve.estimators._parameters import AUTO, DECIDING, STARTS
+from genesieve.selection.choose import Selection, select
 
 # What orthogonality="auto" takes with a budget of genes: enough that a program shared by all cells, which would be the
 # largest of most, is not worth having. Labels agree with known types as well from 0.03 to 0.2 (docs/quality.md).
 ORTHOGONALITY = 0.05
+
+
+def read_sizes(model: Any, source: Source) -> tuple[int, int | None, Selection | None]:
+    """The numbers of programs and genes that ``"auto"`` stands for, and what led to them."""
+    rank, n_genes = model.n_components, model.n_genes
+    if AUTO not in (rank, n_genes):
+        return rank, n_genes, None
+    rng = as_generator(model.random_state)
+    chosen = select(source, n_components=_number(rank), n_genes=_number(n_genes), rng=rng)
+    n_genes = chosen.n_genes if n_genes == AUTO else n_genes
+    return chosen.n_components, n_genes, chosen
+
+
+def _number(size: int | str | None) -> int | None:
+    return None if isinstance(size, str) else size
 
 
 def read_choices(model: Any, blocks: Blocks) -> tuple[str, float | str, np.ndarray | None]:
@@ -42,8 +60,8 @@ def read_choices(model: Any, blocks: Blocks) -> tuple[str, float | str, np.ndarr
 def read_schedule(model: Any, blocks: Blocks) -> Schedule:
     """The parameters in the core's terms."""
     return Schedule(
-        rank=model.n_components,
-        n_genes=model.n_genes,
+        rank=model.rank_,
+        n_genes=model.n_genes_,
         sparsity=model.sparsity,
         orthogonality=model.orthogonality_,
         solver=model.solver,
@@ -52,6 +70,7 @@ def read_schedule(model: Any, blocks: Blocks) -> Schedule:
         tol=model.tol,
         line_search=model.line_search,
         required=read_required(model, blocks.shape[1]),
+        consensus=model.n_restarts if model.consensus else 0,
     )
 
 
@@ -69,8 +88,8 @@ def read_required(model: Any, n_genes: int) -> np.ndarray | None:
                 f" got an array of {required.dtype} of shape {required.shape}"
             )
         required = np.isin(np.arange(n_genes), required)
-    if required.sum() > model.n_genes:
-        raise ValueError(f"required_genes must be at most n_genes={model.n_genes}, got {required.sum()}")
+    if required.sum() > model.n_genes_:
+        raise ValueError(f"required_genes must be at most n_genes={model.n_genes_}, got {required.sum()}")
     return required
 
 
@@ -79,7 +98,7 @@ def read_start(model: Any, blocks: Blocks, gene_weights: np.ndarray | None) -> F
     if not isinstance(model.init, tuple | list) or len(model.init) != 2:
         raise TypeError(f"init must be one of {list(STARTS)} or a pair (H0, W0), got {type(model.init).__name__}")
     H, W = (
-        check_array(f"init {name}", factor, (size, model.n_components))
+        check_array(f"init {name}", factor, (size, model.rank_))
         for name, factor, size in zip(("H0", "W0"), model.init, blocks.shape, strict=True)
     )
     if gene_weights is not None:
@@ -90,6 +109,7 @@ def read_start(model: Any, blocks: Blocks, gene_weights: np.ndarray | None) -> F
 def describe_fit(model: Any, blocks: Blocks) -> dict[str, Any]:
     """What makes a fit the one it is, in plain types: parameters and data."""
     chosen = {name: _plain(getattr(model, name)) for name in DECIDING}
+    chosen |= {"rank_": _plain(model.rank_), "n_genes_": _plain(model.n_genes_)}
     chosen["orthogonality_"] = _plain(model.orthogonality_)  # what "auto" stands for
     chosen["batches"] = _plain(model.batches_)
     mean = blocks.moments().mean

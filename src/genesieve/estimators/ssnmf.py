@@ -19,7 +19,8 @@ from genesieve.estimators._batches import note_levels, read_batches, scaled_by_b
 from genesieve.estimators._door import read_cells, read_new_cells
 from genesieve.estimators._fitting import fit_starts, label, publish
 from genesieve.estimators._parameters import check_parameters, read_memory
-from genesieve.estimators._reading import read_choices
+from genesieve.estimators._reading import read_choices, read_sizes
+from genesieve.selection.choose import MOST_PROGRAMS
 
 
 class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -31,9 +32,9 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_components
-        Number of programs.
+        Number of programs; ``"auto"``: what `genesieve.tl.select` suggests.
     n_genes
-        Gene budget; ``None`` keeps all genes.
+        Gene budget; ``None`` keeps all genes, ``"auto"`` as many as `genesieve.tl.select` suggests.
     sparsity
         What the budget counts: ``"rows"``, genes in all (l2,0); ``"columns"``, genes of each program (lc,0);
         ``"entries"``, ``n_genes * n_components`` weights in all (l0); ``None``, no budget.
@@ -55,6 +56,10 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         costs more than it gains; 1e-3, the paper's, for the others.
     n_restarts
         Fits from different starts, of which the one with the lowest objective is kept.
+    consensus
+        Take what ``n_restarts`` fits agree on instead: plain fits, on a sample where cells are many, whose programs are
+        clustered; one fit then sets out from the medians, with the penalty and the exact budget. ``stability_`` says
+        how many of them have each program.
     labels
         How cells are labelled: ``"argmax"``, by their most used program; ``"kmeans"``, by clusters of their usages;
         ``"leiden"``, by clusters on a graph of neighbours in usages and in the selected genes.
@@ -98,6 +103,10 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Gene weights of every program.
     n_components_ : int
         Number of programs.
+    n_genes_ : int or None
+        The gene budget.
+    selection_ : Selection or None
+        What led to these numbers where they were ``"auto"``.
     labels_ : (n_samples,) array
         The program that each cell uses most, or its cluster.
     confidence_ : (n_samples,) array
@@ -112,6 +121,10 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Frobenius norm of ``X - H @ components_``.
     explained_ : float
         The share of the sum of squares of X that the programs explain; what the baseline predicts is no part of it.
+    explained_variation_ : float
+        The share of the selected genes' variation around their means that the programs explain.
+    stability_ : (n_components,) array or None
+        The share of the fits of a consensus that have each program; ``None`` without one.
     penalty_, gauge_scale_, gene_weights_
         What ``transform`` solves with: the penalty of the fit, the factor that takes each program from the public
         gauge to the solver's, and the weight of every gene or ``None``.
@@ -152,9 +165,9 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str = 2,
         *,
-        n_genes: int | None = None,
+        n_genes: int | str | None = None,
         sparsity: str | None = "rows",
         orthogonality: float | str = "auto",
         solver: str = "bcd",
@@ -162,6 +175,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         max_iter: int = 200,
         tol: float | None = None,
         n_restarts: int = 1,
+        consensus: bool = False,
         labels: str = "argmax",
         n_clusters: int | None = None,
         resolution: float | None = None,
@@ -185,6 +199,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.n_restarts = n_restarts
+        self.consensus = consensus
         self.labels = labels
         self.n_clusters = n_clusters
         self.resolution = resolution
@@ -275,7 +290,9 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = read_cells(self, X, reset=True)
         check_parameters(self, X.shape)
         of_batch = None if batches is None else read_batches(batches, X.shape[0])
-        source = as_source(X, n_jobs=self.n_jobs, memory=read_memory(self.memory), rank=self.n_components)
+        rank = MOST_PROGRAMS if isinstance(self.n_components, str) else self.n_components
+        source = as_source(X, n_jobs=self.n_jobs, memory=read_memory(self.memory), rank=rank)
+        self.rank_, self.n_genes_, self.selection_ = read_sizes(self, source)
         if SOLVERS[self.solver].needs_usages and not source.holds_usages:
             raise ValueError(f"solver must be 'bcd' for a Dask array, got {self.solver!r}")
         rng = as_generator(self.random_state)
@@ -283,7 +300,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         blocks = Blocks(scaled_by_batch(self, source, of_batch, of_scales), n_jobs=self.n_jobs)
         self.baseline_, self.orthogonality_, self.gene_weights_ = read_choices(self, blocks)
         blocks = blocks.weighted(self.gene_weights_, baseline=self.baseline_)
-        best = fit_starts(self, blocks, starts)
+        best = fit_starts(self, blocks, starts[:1] if self.consensus else starts)
         H = publish(self, best, usages_of(blocks, best), blocks)
         note_levels(self, blocks, H)
         label(self, blocks, H, seed=int(rng.integers(2**31)))

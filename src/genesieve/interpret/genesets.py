@@ -240,6 +240,21 @@ def _shared(drawn: sparse.csr_array, members: sparse.csr_array, names: np.ndarra
     return [of_list(drawn.indices[start:stop]) for start, stop in zip(drawn.indptr[:-1], drawn.indptr[1:], strict=True)]
 
 
+def case_note(gene_sets: Mapping[str, Sequence[str]], background: Sequence[str]) -> str | None:
+    """A remark where names would match but for their case (human and mouse write genes otherwise), else None."""
+    names = {gene for genes in gene_sets.values() for gene in genes}
+    alike = len(names & set(background))
+    folded = {gene.casefold(): gene for gene in background}
+    but_for_case = [gene for gene in names if gene.casefold() in folded]
+    if len(but_for_case) <= 2 * alike:
+        return None
+    example = min(gene for gene in but_for_case if gene not in folded.values())
+    return (
+        f"{alike} of the gene sets' {len(names)} genes are in the data, and {len(but_for_case)} but for their case"
+        f" ({example!r} there, {folded[example.casefold()]!r} here): take sets of the same species"
+    )
+
+
 def _no_overlap(gene_sets: Mapping[str, Sequence[str]], background: Sequence[str]) -> str:
     of_sets = [gene for genes in gene_sets.values() for gene in genes][:SHOWN_NAMES]
     return (

@@ -118,7 +118,8 @@ def _kmeans(U: np.ndarray, n_clusters: int, seed: int) -> Labelling:
     from sklearn.cluster import KMeans
 
     model = KMeans(n_clusters, n_init=KMEANS_STARTS, random_state=seed).fit(U)
-    labels, centers = model.labels_.astype(np.int64), model.cluster_centers_
+    labels = _by_size(model.labels_.astype(np.int64))  # of equally good starts, rounding decides which is kept
+    centers = _centers(U, labels)
     return Labelling(labels, _confidence(U, labels, centers), centers)
 
 

@@ -82,7 +82,7 @@ def cnmf_scores(X: Any, H: np.ndarray, *, log_base: float | None = None, n_jobs:
     X is TPM, or any multiple of it; with ``log_base`` its logarithms ``log(1 + x)``, which are undone.
     """
     H = np.asarray(H, dtype=np.float64)
-    change = _Linear(None if log_base is None else float(np.log(log_base)))
+    change = Linear(None if log_base is None else float(np.log(log_base)))
     cross, sums, squares = cross_products(as_source(X, n_jobs=n_jobs), H, change)
     mean = sums / len(H)
     spread = np.sqrt(np.maximum(squares / len(H) - mean**2, LEAST_VARIANCE))
@@ -91,7 +91,7 @@ def cnmf_scores(X: Any, H: np.ndarray, *, log_base: float | None = None, n_jobs:
 
 
 @dataclass(frozen=True)
-class _Linear:
+class Linear:
     """Undoes a logarithm; a record, so that it can be sent to a cluster."""
 
     log_of_base: float | None

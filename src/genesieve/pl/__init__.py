@@ -4,18 +4,24 @@ from genesieve.pl.blocks import biclusters, markers
 from genesieve.pl.fit import convergence, outliers
 from genesieve.pl.heatmaps import loadings, usages
 from genesieve.pl.panel import panel
+from genesieve.pl.samples import annotation, compare, metaprograms
+from genesieve.pl.selection import selection
 from genesieve.pl.sets import overlap
 from genesieve.pl.tables import enrichment, top_genes
 
 __all__ = [
+    "annotation",
     "biclusters",
+    "compare",
     "convergence",
     "enrichment",
     "loadings",
     "markers",
+    "metaprograms",
     "outliers",
     "overlap",
     "panel",
+    "selection",
     "top_genes",
     "usages",
 ]

@@ -1,6 +1,7 @@
 """The scanpy-style front: AnnData in, results in its slots."""
 
 from genesieve.tl.annotation import annotate
+from genesieve.tl.catalogues import read_catalogue, score_catalogue, write_catalogue
 from genesieve.tl.comparison import compare
 from genesieve.tl.enrichment import enrich
 from genesieve.tl.fit import ssnmf
@@ -8,6 +9,7 @@ from genesieve.tl.matching import match_programs
 from genesieve.tl.panel import panel
 from genesieve.tl.samples import metaprograms
 from genesieve.tl.scores import gene_scores, markers
+from genesieve.tl.selection import select
 from genesieve.tl.tables import biclusters, outliers, top_genes
 from genesieve.tl.transfer import project
 
@@ -23,6 +25,10 @@ __all__ = [
     "outliers",
     "panel",
     "project",
+    "read_catalogue",
+    "score_catalogue",
+    "select",
     "ssnmf",
     "top_genes",
+    "write_catalogue",
 ]

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from genesieve._anndata import LOG_BASES, kind_of_values, read_values, select_genes, stored_values
+from genesieve._anndata import LOG_BASES, kind_of_values, pending_recipe, read_values, select_genes, stored_values
+from genesieve._checks import check_number, choices
 from genesieve._slots.read import Fit, read_log_base, read_preparation
 from genesieve.core.cells.blocks import Blocks
 from genesieve.core.cells.low_rank import products
 from genesieve.core.cells.sampling import WHOLE_CELLS
 from genesieve.core.cells.streamed import as_source
+from genesieve.core.cells.transform import Transform
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -24,10 +26,44 @@ SHARE_OF_SAMPLE = 0.5  # of the cells of a sample, at most, that are drawn evenl
 
 
 @dataclass(frozen=True)
+class Platform:
+    """What the platform of the panel sees."""
+
+    efficiency: float = 1.0  # the share of the molecules in the data
+    counts: str = "raw"  # layer with the counts to thin
+
+    def check(self, adata: AnnData) -> None:
+        """Raise where there is nothing to thin."""
+        check_number("efficiency", self.efficiency)
+        if not 0 < self.efficiency <= 1:
+            raise ValueError(f"efficiency must be above 0 and at most 1, got {self.efficiency:g}")
+        if self.efficiency < 1 and pending_recipe(adata) is None and self.counts not in adata.layers:
+            raise ValueError(
+                f"efficiency must be 1 without counts to thin, got {self.efficiency:g}; counts={self.counts!r} is no"
+                f" layer of adata{choices('layers', adata.layers)}"
+            )
+
+    def thinned(self, adata: AnnData, given: np.ndarray, cells: np.ndarray, rng: np.random.Generator) -> Any:
+        """Values of some cells on the genes given, as the platform would show them, brought to the same depth."""
+        outside = pending_recipe(adata) is not None
+        counts = read_values(adata, as_stored=True) if outside else read_values(adata, layer=self.counts)
+        if kind_of_values(counts) != "counts":
+            raise ValueError(f"counts must name whole numbers to thin, got other values in {self.counts!r}")
+        X = as_source(counts).rows(cells).copy()
+        values = stored_values(X)
+        values[...] = rng.binomial(values.astype(np.int64), self.efficiency)
+        recipe = read_preparation(adata)
+        depth = float(recipe.get("target_sum", 0)) or float(np.median(np.asarray(X.sum(axis=1))))
+        base = LOG_BASES.get(str(recipe.get("log", "none"))) or read_log_base(adata)
+        return Transform(depth, base).select(given)(X)
+
+
+@dataclass(frozen=True)
 class PanelCells:
     """Cells in memory on the genes given, with what is known of them."""
 
     X: Any  # (cells, genes)
+    seen: Any  # the same as the platform sees it
     usages: np.ndarray  # (cells, rank)
     types: np.ndarray  # (cells,): numbers of known types, or of programs; -1 where it is not known
     names: list[str]  # of the types
@@ -43,6 +79,7 @@ class PanelCells:
         known: pd.Series | None,
         rng: np.random.Generator,
         n_jobs: int | None,
+        platform: Platform,
     ) -> PanelCells:
         """All cells, or a sample of them."""
         types, names = (fit.most_used, fit.names) if known is None else _numbered(known)
@@ -50,12 +87,19 @@ class PanelCells:
         base = _log_base(adata, X)
         source = as_source(X if given.all() else select_genes(X, given), n_jobs=n_jobs)
         cells = _drawn(types, rng)
-        return cls(source.rows(cells), fit.usages[cells], types[cells], names, base, n_jobs)
+        rows = source.rows(cells)
+        seen = rows if platform.efficiency == 1 else platform.thinned(adata, given, cells, rng)
+        return cls(rows, seen, fit.usages[cells], types[cells], names, base, n_jobs)
 
     @cached_property
     def blocks(self) -> Blocks:
         """The cells as the core visits them."""
         return Blocks(self.X, n_jobs=self.n_jobs)
+
+    @cached_property
+    def seen_blocks(self) -> Blocks:
+        """The same as the platform sees it."""
+        return self.blocks if self.seen is self.X else Blocks(self.seen, n_jobs=self.n_jobs)
 
     @cached_property
     def large_types(self) -> np.ndarray:
@@ -79,10 +123,10 @@ class PanelCells:
         return np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
 
     def values_of(self, genes: np.ndarray) -> np.ndarray:
-        """Dense values (cells, genes) of some genes, in their order."""
+        """Dense values (cells, genes) of some genes as the platform sees them, in their order."""
         columns = np.zeros((self.X.shape[1], len(genes)))
         columns[genes, np.arange(len(genes))] = 1.0
-        return self.blocks.usages(columns, products)
+        return self.seen_blocks.usages(columns, products)
 
 
 def _numbered(known: pd.Series) -> tuple[np.ndarray, list[str]]:

@@ -11,7 +11,6 @@ import pandas as pd
 
 from genesieve._anndata import find_genes
 from genesieve._checks import check_integer, check_number
-from genesieve._slots.read import Fit
 from genesieve.interpret.panels import Limit, Rules
 from genesieve.tl.fit import given_genes
 
@@ -58,14 +57,15 @@ class Request:
     def of(
         cls,
         adata: AnnData,
-        fit: Fit,
+        given: np.ndarray | None,
         n_genes: int,
         include_genes: Sequence[str] | None,
         exclude_genes: str | Sequence[str] | None,
         allowed: Allowed,
-        limits: Limits,
+        limits: Limits | None = None,
     ) -> Request:
-        """Check what was asked for against the genes of the fit."""
+        """Check what was asked for against the genes given to the fit (a mask), or all that there are."""
+        limits = limits or Limits()
         limits.check()
         included = np.zeros(adata.n_vars, dtype=bool)
         if include_genes is not None:
@@ -73,7 +73,8 @@ class Request:
         costs = _costs(adata, allowed)
         if limits.max_cost is not None and allowed is None:
             raise ValueError(f"max_cost must come with allowed genes and their costs, got {limits.max_cost} alone")
-        given = given_genes(adata, fit.given & ~np.isnan(costs), exclude_genes, included)
+        there = ~np.isnan(costs) if given is None else given & ~np.isnan(costs)
+        given = given_genes(adata, there, exclude_genes, included)
         usable = "allowed ones" if allowed is not None or exclude_genes is not None else "genes given"
         why = f"the genes to include and the {usable}"
         check_integer("n_genes", n_genes, max(int(included.sum()), 1), int(given.sum()), why=why)
@@ -123,6 +124,19 @@ class Request:
                 f"n_genes must be at least {needed} for {wanted} genes in each of {rank} programs and those to include,"
                 f" got {self.n_genes}"
             )
+
+
+def check_request(
+    adata: AnnData,
+    n_genes: int,
+    *,
+    include_genes: Sequence[str] | None = None,
+    exclude_genes: str | Sequence[str] | None = None,
+    allowed: Allowed = None,
+    **limits: Any,
+) -> None:
+    """Raise about what could not be had from these genes, before there is a fit."""
+    Request.of(adata, None, n_genes, include_genes, exclude_genes, allowed, Limits(**limits))
 
 
 def _costs(adata: AnnData, allowed: Allowed) -> np.ndarray:

@@ -10,6 +10,7 @@ from scipy.stats import false_discovery_control
 
 from genesieve._slots.read import Fit, read_column, read_fit, read_projection
 from genesieve.interpret.genes import marker_scores, specificity, z_scores
+from genesieve.interpret.programs import flags
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -126,8 +127,16 @@ def programs_table(adata: AnnData, *, key: str = "ssnmf", known: str | None = No
             "marker_genes": ";".join(markers[program]),
             "top_genes": ";".join(top.loc[top["program"] == program, "gene"].astype(str)[:TOP_NAMES]),
         }
-        rows.append({"program": str(program), **_sizes(members), **genes, **_mostly(adata, known, members)})
-    return pd.DataFrame(rows)
+        stability = {} if fit.stability is None else {"stability": float(fit.stability[program])}
+        about = {"program": str(program), **_sizes(members), **stability}
+        rows.append({**about, **genes, **_mostly(adata, known, members)})
+    return pd.DataFrame(rows).assign(flags=program_flags(fit))
+
+
+def program_flags(fit: Fit) -> list[str]:
+    """What to look at twice in every program, in words; nothing for most."""
+    W = fit.weights if fit.gene_weights is None else fit.weights * fit.gene_weights[:, None]
+    return flags(W, fit.most_used)
 
 
 def clusters_table(adata: AnnData, *, key: str = "ssnmf", known: str | None = None) -> pd.DataFrame:
@@ -161,7 +170,7 @@ def cells_table(adata: AnnData, *, key: str = "ssnmf", known: str | None = None)
     columns = {"cell": adata.obs_names.astype(str), "program": fit.most_used.astype(str).astype(object)}
     if fit.centers is not None:
         columns["cluster"] = fit.of_cells("labels").astype(str).to_numpy()
-    found = ("confidence", "outlier", "outlier_score")
+    found = ("confidence", "outlier", "outlier_score", "explained", "poor_fit")
     columns |= {name: fit.of_cells(name).to_numpy() for name in found if fit.has(name)}
     if known is not None:
         columns["known"] = _known_types(adata, known).to_numpy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from genesieve.interpret.genesets import (
     MAX_SIZE,
     MIN_SIZE,
     GeneSets,
+    case_note,
     over_representation,
     rank_enrichment,
     read_gene_sets,
@@ -99,6 +101,9 @@ def enrich(
     sets, adata = read_gene_sets(gene_sets), own(adata)
     genes = _lists_there_can_be(adata, fit, genes, test)
     names = _background(fit, background, genes, test)
+    remark = case_note(sets, names)
+    if remark is not None:
+        warnings.warn(remark, UserWarning, stacklevel=2)
     tests = over_representation(_gene_lists(adata, key, genes), sets, names, min_size=min_size, max_size=max_size)
     ranked = None
     if test == "ranked":

@@ -20,11 +20,13 @@ from genesieve._anndata import (
 )
 from genesieve._checks import listing
 from genesieve._slots.read import read_column, table_of
-from genesieve._slots.write import write_fit
+from genesieve._slots.write import write_fit, write_selection, write_usual_fit
+from genesieve.core.cells.streamed import as_source
 from genesieve.estimators._batches import Batches, read_batches
 from genesieve.estimators._parameters import WEIGHTINGS
 from genesieve.estimators.ssnmf import SSNMF
-from genesieve.interpret.programs import DUPLICATE_COSINE, near_duplicates
+from genesieve.interpret.cell_fit import evenly_spread, explained_by_cell, usual_fit
+from genesieve.interpret.programs import DUPLICATE_COSINE, near_duplicates, tiny_programs
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -35,8 +37,8 @@ SHOWN_PAIRS = 5  # of programs that are alike, in a warning
 
 def ssnmf(
     adata: AnnData,
-    n_components: int,
-    n_genes: int | None = None,
+    n_components: int | str,
+    n_genes: int | str | None = None,
     *,
     batch_key: str | None = None,
     layer: str | None = None,
@@ -57,9 +59,9 @@ def ssnmf(
         Logged expression, say from `genesieve.pp.prepare`. Values may be outside memory, in a backed or lazy AnnData:
         every pass then reads them in blocks of cells.
     n_components
-        Number of programs.
+        Number of programs; ``"auto"``: what `genesieve.tl.select` suggests.
     n_genes
-        Gene budget; ``None`` keeps all genes.
+        Gene budget; ``None`` keeps all genes, ``"auto"`` as many as `genesieve.tl.select` suggests.
     batch_key
         Column of ``obs`` with the samples, donors or conditions that cells come from. Every batch then has a scale of
         its own for each gene, estimated with the programs, so that these are shared, and genes that only tell batches
@@ -84,9 +86,9 @@ def ssnmf(
         Return a copy with the result instead of working in place.
     **solver_options
         Further options of `genesieve.SSNMF`, among them ``labels`` (``"argmax"``, ``"kmeans"`` or ``"leiden"``),
-        ``orthogonality``, ``sparsity``, ``solver`` and ``n_restarts`` (the fit with the lowest objective is kept).
-        ``gene_weights`` and the second part of an ``init`` pair go by the genes of ``adata``; ``gene_weights`` may also
-        name a column of ``var``.
+        ``orthogonality``, ``sparsity``, ``solver``, ``n_restarts`` (the fit with the lowest objective is kept) and
+        ``consensus`` (what they agree on is fitted). ``gene_weights`` and the second part of an ``init`` pair go by the
+        genes of ``adata``; ``gene_weights`` may also name a column of ``var``.
 
     Returns
     -------
@@ -107,13 +109,15 @@ def ssnmf(
             With ``batch_key``, the scale of every gene in every batch (genes x batches), in the order of
             ``uns["ssnmf"]["batches"]``.
         ``uns["ssnmf"]``
-            ``params``, ``objective``, ``history`` and ``method``.
+            ``params``, ``objective``, ``history`` and ``method``; ``stability`` of the programs of a consensus.
+        ``uns["ssnmf_select"]``
+            With ``"auto"``, what led to the numbers, as `genesieve.tl.select` keeps it.
 
     Warns
     -----
     UserWarning
-        If the values look like counts or linear values, and if two programs have nearly the same genes
-        (without a penalty: orthogonal programs are profiles of whole cells, which are alike by nature).
+        If the values look like counts or linear values, and if there seem to be too many programs: two have nearly
+        the same genes, or one is used most by hardly any cell.
 
     Examples
     --------
@@ -138,7 +142,11 @@ def ssnmf(
     named = {"layer": layer, "batch_key": batch_key}
     source = {name: value for name, value in named.items() if value is not None}
     write_fit(adata, key_added, model, H, given, {**source, "use_raw": use_raw, "values": values})
-    _warn_duplicates(model)
+    if batches is None:  # values would have to be scaled first
+        write_usual_fit(adata, key_added, _usual_fit(X, H, model, given))
+    if model.selection_ is not None:
+        write_selection(adata, key_added, model.selection_, adata.var_names[given])
+    _warn_spare(model, H)
     return adata if copy else None
 
 
@@ -227,14 +235,28 @@ def _check_logged(X: Any) -> str:
     return values
 
 
-def _warn_duplicates(model: SSNMF) -> None:
-    """Warn of programs that add up to one; a penalty keeps programs on cells of their own, alike as these may be."""
-    pairs = near_duplicates(model.components_.T) if model.orthogonality_ == 0 else []
+def _usual_fit(X: Any, H: np.ndarray, model: SSNMF, given: np.ndarray) -> dict[str, float]:
+    """How well programs describe some of the cells of the fit, by the genes selected."""
+    support = model.get_support()
+    cells, genes = evenly_spread(len(H)), np.flatnonzero(given)[support]
+    rows = as_source(select_genes(X, genes)).rows(cells)
+    weights = None if model.gene_weights_ is None else model.gene_weights_[support]
+    return usual_fit(explained_by_cell(as_source(rows), model.components_.T[support], H[cells], weights))
+
+
+def _warn_spare(model: SSNMF, H: np.ndarray) -> None:
+    """Warn of programs that there are too many of: near copies, and those that hardly any cell uses most."""
+    W = model.components_.T
+    pairs = near_duplicates(W if model.gene_weights_ is None else W * model.gene_weights_[:, None])
+    tiny = tiny_programs(H.argmax(axis=1), H.shape[1])
+    said = []
     if pairs:
         named = ", ".join(f"{a} and {b} ({cosine:.2f})" for a, b, cosine in pairs[:SHOWN_PAIRS])
         named += f" and {len(pairs) - SHOWN_PAIRS} more pairs" if len(pairs) > SHOWN_PAIRS else ""
-        message = (
-            f"programs have nearly the same genes (cosine above {DUPLICATE_COSINE}): {named};"
-            " ask for fewer programs, or for orthogonality"
-        )
-        warnings.warn(message, UserWarning, stacklevel=3)
+        said.append(f"programs have nearly the same genes (cosine above {DUPLICATE_COSINE}): {named}")
+    if tiny:
+        named = ", ".join(f"{program} ({n})" for program, n in tiny[:SHOWN_PAIRS])
+        named += f" and {len(tiny) - SHOWN_PAIRS} more" if len(tiny) > SHOWN_PAIRS else ""
+        said.append(f"programs are used most by hardly any cell: {named}")
+    if said:
+        warnings.warn(f"{'; '.join(said)}; ask for fewer programs", UserWarning, stacklevel=3)

@@ -40,7 +40,7 @@ def match_programs(
     Parameters
     ----------
     *studies
-        AnnData with a fit, or tables of programs x genes, such as published catalogues of programs.
+        AnnData with a fit, or tables of programs x genes, such as `genesieve.tl.read_catalogue` reads.
     names
         What to call them; ``None``: ``"0"``, ``"1"``, ...
     key

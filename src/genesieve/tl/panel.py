@@ -23,7 +23,7 @@ from genesieve.interpret.panels import (
     leading_scores,
 )
 from genesieve.metrics import nmi
-from genesieve.tl._panel_cells import PanelCells
+from genesieve.tl._panel_cells import PanelCells, Platform
 from genesieve.tl._panel_request import Allowed, Limits, Request
 from genesieve.tl._panel_tables import (
     confusion_table,
@@ -50,6 +50,8 @@ def panel(
     expression: tuple[float, float] | None = None,
     max_expression: float | None = None,
     min_per_program: int = 0,
+    efficiency: float = 1.0,
+    counts: str = "raw",
     key: str = "ssnmf",
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -85,6 +87,11 @@ def panel(
         What the mean expression of the genes may add up to, in the same units: optical crowding.
     min_per_program
         At least so many genes that speak for each program.
+    efficiency
+        The share of the molecules in the data that the platform sees. Below 1, counts are thinned to it before genes
+        are chosen and judged; what is to be kept is still the variation of the data as they are.
+    counts
+        Layer with the counts to thin.
     key
         Name of the fit.
     random_state
@@ -127,23 +134,31 @@ def panel(
     check_unique_genes(adata)
     known = None if labels is None else read_column(adata, labels, "labels must name a column")
     limits = Limits(max_cost, expression, max_expression, min_per_program)
-    request = Request.of(adata, fit, n_genes, include_genes, exclude_genes, allowed, limits)
+    request = Request.of(adata, fit.given, n_genes, include_genes, exclude_genes, allowed, limits)
+    platform = Platform(efficiency, counts)
+    platform.check(adata)
     with single_threaded_blas():  # many small products: threads would cost more than they save
-        return _designed(adata, fit, request, known, random_state, n_jobs)
+        return _designed(adata, fit, request, platform, known, random_state, n_jobs)
 
 
 def _designed(
-    adata: AnnData, fit: Fit, request: Request, known: pd.Series | None, random_state: int, n_jobs: int | None
+    adata: AnnData,
+    fit: Fit,
+    request: Request,
+    platform: Platform,
+    known: pd.Series | None,
+    random_state: int,
+    n_jobs: int | None,
 ) -> pd.DataFrame:
     """Choose, judge and write."""
     rng = np.random.default_rng(random_state)
-    cells = PanelCells.of(adata, fit, request.given, known, rng, n_jobs)
+    cells = PanelCells.of(adata, fit, request.given, known, rng, n_jobs, platform)
     W, _ = gene_model(cells.X, cells.usages)
     shares = specificity(W)
     rules = request.rules(shares.argmax(axis=1), cells.expression, fit.rank)
     scores = leading_scores(cells.blocks, rng)
     groups = group_cells(scores, random_state) if known is None else cells.large_types
-    statistics = gene_statistics(cells.blocks, scores, groups)
+    statistics = gene_statistics(cells.seen_blocks, scores, groups)
     choice = choose_panel(statistics, rules, request.n_genes)
     chosen = choice.genes
     judgement = judge_panel(cells.values_of(chosen), scores, cells.types, len(cells.names), rng)
@@ -173,7 +188,7 @@ def _designed(
 
 def _agreement(cells: PanelCells, fit: Fit, W: np.ndarray, chosen: np.ndarray) -> dict[str, float]:
     """How well usages by the panel's genes alone give back the programs that cells use most."""
-    X = select_genes(cells.X, chosen)
+    X = select_genes(cells.seen, chosen)
     H = score_cells(X, W[chosen], scale=fit.scale, penalty=fit.penalty, n_jobs=cells.n_jobs)
     before, after = cells.usages.argmax(axis=1), H.argmax(axis=1)
     return {"agreement": float((before == after).mean()), "nmi": float(nmi(before, after))}

@@ -208,11 +208,13 @@ def _consensus(
 def _publish(
     model: SSNMF, like: SSNMF, weights: np.ndarray | None, W: np.ndarray, H: np.ndarray, blocks: Blocks
 ) -> None:
-    """Set the fitted attributes of a model that was not fitted itself."""
+    """Set the fitted attributes of a model that was not fitted itself, where they differ from those of the other."""
+    for name, value in vars(like).items():
+        if name.endswith("_"):
+            setattr(model, name, value)
     cross = blocks.gene_products(H)[0]
     residual = 2.0 * max(half_squared_residual(blocks.plain_norm, W, cross, gram_of(H)), 0.0)
-    model.gene_weights_, model.baseline_, model.orthogonality_ = weights, like.baseline_, like.orthogonality_
-    model.penalty_, model.gauge_scale_ = like.penalty_, np.ones(W.shape[1])
+    model.gene_weights_, model.gauge_scale_ = weights, np.ones(W.shape[1])
     model.components_ = np.ascontiguousarray(W.T)
     model.labels_, model.confidence_, model.cluster_centers_ = label_cells(H, "argmax")
     model.objective_, model.converged_ = residual / 2.0, True

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from genesieve._anndata import LOG_BASES, check_unique_genes, own, read_values, select_genes
+from genesieve._anndata import check_unique_genes, log_base, own, read_values, select_genes
 from genesieve._checks import check_choice, check_integer, check_number
-from genesieve._slots.read import Fit, read_fit, read_log_base, read_preparation
+from genesieve._slots.read import Fit, read_fit
 from genesieve._slots.write import write_found, write_scores
 from genesieve.core.schedule import score_cells
 from genesieve.interpret.scores import METHODS, PARTS, HeldOut, cnmf_scores, parts_of, score_genes
@@ -105,8 +105,7 @@ def _log_base(adata: AnnData, fit: Fit) -> float | None:
     """The base of the logarithm of the values, e where nothing is said; None if they are not logged."""
     if fit.params.get("values", "log") != "log":
         return None
-    known = LOG_BASES.get(str(read_preparation(adata).get("log", "none")))
-    return known or read_log_base(adata)
+    return log_base(adata)
 
 
 def markers(adata: AnnData, n: int | None = N_MARKERS, *, fdr: float | None = FDR, key: str = "ssnmf") -> pd.DataFrame:

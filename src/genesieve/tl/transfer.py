@@ -12,10 +12,12 @@ import pandas as pd
 from genesieve._anndata import check_unique_genes, kind_of_values, own, read_values, select_genes
 from genesieve._checks import check_choice, listing
 from genesieve._slots.read import Fit, read_fit, table_of
-from genesieve._slots.write import write_projection
+from genesieve._slots.write import write_cell_fit, write_projection
 from genesieve.core.batches import Scaling
+from genesieve.core.cells.streamed import as_source
 from genesieve.core.schedule import score_cells
 from genesieve.estimators._batches import Batches, one_new_batch
+from genesieve.interpret.cell_fit import explained_by_cell
 from genesieve.interpret.labels import label_cells, nearest
 from genesieve.tl.fit import read_batch_column
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from anndata import AnnData
 
 logger = logging.getLogger(__name__)
+
+ENOUGH_GENES = 0.5  # share of the model's genes below which a projection is warned of
+MANY_POOR = 0.2  # share of new cells that programs may describe poorly without a word; of the fit's own it is below 1 %
 
 
 def project(
@@ -72,7 +77,15 @@ def project(
     AnnData or None
         The copy with ``copy=True``. Sets ``obsm["X_ssnmf"]``, ``obs["ssnmf"]`` (for a fit with cluster labels, the
         cluster whose mean usages are most alike), ``obs["ssnmf_confidence"]``, and in ``uns["ssnmf"]`` what
-        `genesieve.tl.outliers` needs.
+        `genesieve.tl.outliers` needs. How well the programs describe a cell is in ``obs["ssnmf_explained"]``, the
+        share of its expression of the selected genes that they reproduce, and ``obs["ssnmf_poor_fit"]`` marks cells
+        with less of it than nearly all of those of the fit (not for fits with batches).
+
+    Warns
+    -----
+    UserWarning
+        If more than half of the model's genes are missing, or more than a fifth of the cells are poorly described:
+        new types get the label of the least unlike program, whatever they are.
 
     Examples
     --------
@@ -108,7 +121,33 @@ def project(
     )
     found = label_cells(H, "argmax") if fit.centers is None else nearest(H, fit.centers)
     write_projection(adata, key_added or key, fit, H, found)
+    _tell_fit(adata, key_added or key, fit, X, columns, H)
     return adata if copy else None
+
+
+def _tell_fit(adata: AnnData, key: str, fit: Fit, X: Any, columns: np.ndarray, H: np.ndarray) -> None:
+    """Keep how well the programs describe the new cells beside those of the fit, and warn where that is poorly."""
+    there = columns >= 0
+    if there.mean() < ENOUGH_GENES:
+        message = (
+            f"cells are scored by {there.sum()} of the model's {len(there)} genes: usages and labels rest on little"
+        )
+        warnings.warn(message, UserWarning, stacklevel=3)
+    usual = fit.record.get("usual_fit")
+    if usual is None:  # of a fit with batches, or of an older version
+        return
+    W = fit.weights[fit.selected][there]
+    weights = None if fit.gene_weights is None else fit.gene_weights[fit.selected][there]
+    explained = explained_by_cell(as_source(select_genes(X, columns[there])), W, H, weights)
+    poor = explained < float(usual["low"])
+    write_cell_fit(adata, key, explained, poor)
+    if poor.mean() > MANY_POOR:
+        message = (
+            f"the programs describe {poor.mean():.0%} of the new cells worse than nearly all cells of the fit (median"
+            f" share explained {np.median(explained):.2f}, there {float(usual['median']):.2f}): types that the fit has"
+            " not seen, other depth, or values prepared otherwise"
+        )
+        warnings.warn(message, UserWarning, stacklevel=3)
 
 
 def _scaling(adata: AnnData, fit: Fit, batch_key: str | None, scored: np.ndarray) -> Scaling | None:

@@ -3,6 +3,7 @@
 from genesieve.workflow.fit import Outcome, repeated, run
 from genesieve.workflow.model import load_model, save_model
 from genesieve.workflow.panel import PanelSettings, panel
+from genesieve.workflow.selection import select
 from genesieve.workflow.settings import Resources, Settings
 from genesieve.workflow.stages import DEMO
 from genesieve.workflow.transfer import enrich, project
@@ -22,4 +23,5 @@ __all__ = [
     "repeated",
     "run",
     "save_model",
+    "select",
 ]

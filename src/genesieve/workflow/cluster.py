@@ -30,7 +30,7 @@ def connected(address: str | None) -> Iterator[None]:
         yield
         return
     if find_spec("distributed") is None:
-        raise RequestError("a Dask cluster needs the package distributed: pip install 'genesieve[dask]'")
+        raise RequestError("a Dask cluster needs the packages dask and distributed: pip install dask distributed")
     from distributed import Client
 
     try:

@@ -16,10 +16,12 @@ from genesieve._slots.read import read_fit, read_preparation
 from genesieve.estimators.ssnmf import SSNMF
 from genesieve.io import FileError
 from genesieve.pp import describe
+from genesieve.workflow import outputs
 from genesieve.workflow.cluster import connected
 from genesieve.workflow.folder import read_record, staged, write_record
-from genesieve.workflow.outputs import KEY, write_outputs
+from genesieve.workflow.outputs import KEY, OTHER_STEPS, write_outputs
 from genesieve.workflow.provenance import SAMPLED, Log, file_fingerprint, versions
+from genesieve.workflow.selection import choose_sizes, chosen_sizes
 from genesieve.workflow.settings import Resources, Settings, asked_for
 from genesieve.workflow.stages import Given, Place, check_gene_sets, interpret, prepare, score, take
 from genesieve.workflow.watch import Watcher
@@ -48,6 +50,7 @@ def run(
     watch: Watcher | None = None,
     repeats: dict[str, Any] | None = None,
     resources: Resources | None = None,
+    figures: bool = True,
     **options: Any,
 ) -> Outcome:
     """Read, prepare, factorise, interpret, and write a folder with tables, figures, report, model and run.json.
@@ -73,6 +76,8 @@ def run(
     resources
         What the run may use: memory, a Dask cluster, a file for checkpoints. With a limit of memory, and where they
         would not fit, data are left in their file and read in blocks of cells; ``result.h5ad`` is then without X.
+    figures
+        Whether to draw figures; the report has its own.
 
     Returns
     -------
@@ -97,6 +102,7 @@ def run(
         with watch.stage("prepare"), log.timed("prepare"):
             prepare(given.adata, settings)
         watch.say(describe(read_preparation(given.adata)))
+        choose_sizes(given.adata, model, settings, watch, log)
         with watch.fit(_most_iterations(model)) as callback, log.timed("fit"), asked_for():
             model.set_params(callback=callback)
             choices: dict[str, Any] = {"batch_key": settings.batch, "exclude_genes": settings.exclude_genes}
@@ -105,8 +111,9 @@ def run(
             interpret(given.adata, gene_sets)
             scores = score(given.adata, settings.known)
         record = _record(given, settings, gene_sets, scores, command, log, stopped=watch.stopped)
-        with watch.stage("write"), log.timed("write"):
-            write_outputs(given.adata, folder, known=settings.known, record=record)
+        drawn = outputs.run_figures(given.adata, known=settings.known) if figures else {}
+        with watch.stage("write", OTHER_STEPS + len(drawn)) as step, log.timed("write"):
+            write_outputs(given.adata, folder, known=settings.known, record=record, figures=drawn, step=step)
         write_record(folder, record)
     return Outcome(Path(out), record, given.adata)
 
@@ -163,6 +170,7 @@ def _record(
             "converged": bool(fit.record["converged"]),
             "selected_genes": int(fit.selected.sum()),
         },
+        **chosen_sizes(given.adata, settings),
         "scores": scores,
         "versions": versions(),
         "timings": log.timings,  # filled to the end: the record is written last

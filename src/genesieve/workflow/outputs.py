@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ import pandas as pd
 from genesieve._anndata import without_stream
 from genesieve._slots.read import read_fit
 from genesieve._spreadsheets import without_formulas
+from genesieve.core.cells.streamed import streamed
 from genesieve.tl._tables import cells_table, clusters_table, genes_table, programs_table, scores_table
 from genesieve.workflow.model import save_model
 
@@ -26,27 +29,58 @@ RESULT = "result.h5ad"
 FIGURES = "figures"
 REPORT = "report.html"
 PNG_DPI = 200
+MARGIN = 0.1  # inches around a figure
+MANY_VALUES = 20_000_000  # of an object: packing more of them tightly would take longer than the fit
 # Without these, every SVG would hold the time and random names, and a repeated run would differ.
 SVG_METADATA = {"Date": None}
 REPEATABLE_SVG: Any = {"svg.hashsalt": "genesieve"}
 
 
-def write_outputs(adata: AnnData, folder: Path, *, known: str | None, record: dict[str, Any]) -> None:
-    """Fill the folder of a run with everything but run.json."""
+def write_outputs(
+    adata: AnnData,
+    folder: Path,
+    *,
+    known: str | None,
+    record: dict[str, Any],
+    figures: dict[str, Callable[[], Any]],
+    step: Callable[[str], None],
+) -> None:
+    """Fill the folder of a run with everything but run.json; every ``step`` on the way is told by its name."""
     from genesieve._report import report
 
-    write_tables(tables(adata, known=known), folder)
-    write_figures(run_figures(adata, known=known), folder / FIGURES)
-    save_model(adata, folder / "model", key=KEY)
-    report(
-        adata,
-        folder / REPORT,
-        key=KEY,
-        known=known,
-        title=f"Gene programs in {record['data']['name']}",
-        run=_facts(record),
-    )
+    with _map_in_background(adata):
+        step("tables")
+        write_tables(tables(adata, known=known), folder)
+        write_figures(figures, folder / FIGURES, step)
+        step("the model")
+        save_model(adata, folder / "model", key=KEY)
+        step("the map of the cells")
+    step("the report")
+    title = f"Gene programs in {record['data']['name']}"
+    report(adata, folder / REPORT, key=KEY, known=known, title=title, run=_facts(record))
+    step("the object")
     write_object(adata, folder / RESULT)
+
+
+OTHER_STEPS = 5  # besides the figures
+
+
+@contextmanager
+def _map_in_background(adata: AnnData) -> Iterator[None]:
+    """The map of the cells is made beside what happens in here: most of it is compiled code, which leaves Python free.
+
+    Of values outside memory it is made first: files are read by one at a time.
+    """
+    from genesieve._report.layout import keep_map
+
+    if streamed(adata.X) is not None:
+        keep_map(adata, KEY)
+        yield
+        return
+    with ThreadPoolExecutor(1) as pool:
+        made = pool.submit(keep_map, adata, KEY)
+        yield
+        made.result()
 
 
 def _facts(record: dict[str, Any]) -> dict[str, Any]:
@@ -64,7 +98,8 @@ def write_object(adata: AnnData, path: Path) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # remarks on how anndata stores things are not for the caller
-            without_stream(adata).write_h5ad(path, compression="gzip")
+            size = getattr(adata.X, "size", 0)
+            without_stream(adata).write_h5ad(path, compression="gzip" if size < MANY_VALUES else "lzf")
     except Exception as error:
         reason = re.search(r"errno = (\d+)", str(error))
         if reason is None:
@@ -103,8 +138,10 @@ def tables(adata: AnnData, *, known: str | None = None) -> dict[str, pd.DataFram
 # ------------------------------------------------------------------------------------------------ figures
 
 
-def run_figures(adata: AnnData, *, known: str | None = None) -> dict[str, Callable[[], Any]]:
-    """Figures of a fit, by file name: the names are ours, whatever the data call things."""
+def run_figures(
+    adata: AnnData, *, known: str | None = None, only: Sequence[str] | None = None
+) -> dict[str, Callable[[], Any]]:
+    """Figures of a fit, or some of them, by file name: the names are ours, whatever the data call things."""
     from genesieve import pl
 
     figures: dict[str, Callable[[], Any]] = {
@@ -114,31 +151,35 @@ def run_figures(adata: AnnData, *, known: str | None = None) -> dict[str, Callab
         "biclusters": lambda: pl.biclusters(adata, key=KEY, color=known),
         "overlap": lambda: pl.overlap(adata, key=KEY),
         "outliers": lambda: pl.outliers(adata, key=KEY),
-        "convergence": lambda: pl.convergence(adata, key=KEY),
     }
     fit = read_fit(adata, KEY)
     if fit.has("markers"):
         figures["markers"] = lambda: pl.markers(adata, key=KEY, color=known)
     if fit.has("enrichment"):
         figures["enrichment"] = lambda: pl.enrichment(adata, key=KEY)
-    return figures
+    return {name: draw for name, draw in figures.items() if only is None or name in only}
 
 
-def write_figures(figures: dict[str, Callable[[], Any]], folder: Path) -> None:
+def write_figures(
+    figures: dict[str, Callable[[], Any]], folder: Path, step: Callable[[str], None] = lambda what: None
+) -> None:
     """Draw and save each as PNG and SVG; what cannot be drawn of these data is said and left out."""
     import matplotlib.pyplot as plt
 
-    folder.mkdir()
+    if figures:
+        folder.mkdir()
     for name, draw in figures.items():
+        step(f"figure of {name.replace('_', ' ')}")
         open_before = set(plt.get_fignums())
         try:
             with plt.rc_context(REPEATABLE_SVG), warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Glyph .* missing from")
                 figure = np.ravel(np.asarray(draw(), dtype=object))[0].figure
                 figure.draw_without_rendering()
-                figure.set_layout_engine("none")  # laid out once, not again for every file
-                figure.savefig(folder / f"{name}.png", dpi=PNG_DPI, bbox_inches="tight")
-                figure.savefig(folder / f"{name}.svg", bbox_inches="tight", metadata=SVG_METADATA)
+                figure.set_layout_engine("none")  # laid out and measured once, not again for every file
+                box = figure.get_tightbbox().padded(MARGIN)
+                figure.savefig(folder / f"{name}.png", dpi=PNG_DPI, bbox_inches=box)
+                figure.savefig(folder / f"{name}.svg", bbox_inches=box, metadata=SVG_METADATA)
         except ValueError as error:
             for suffix in ("png", "svg"):
                 (folder / f"{name}.{suffix}").unlink(missing_ok=True)

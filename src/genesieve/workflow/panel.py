@@ -16,6 +16,7 @@ from genesieve import tl
 from genesieve._report.panel import panel_page
 from genesieve._slots.read import read_fit
 from genesieve.io import FileError, RequestError
+from genesieve.tl._panel_request import check_request
 from genesieve.workflow.cluster import connected
 from genesieve.workflow.fit import Outcome, describe_file
 from genesieve.workflow.folder import staged, write_record
@@ -46,6 +47,7 @@ class PanelSettings:
     expression: tuple[float, float] | None = None
     max_expression: float | None = None
     min_per_program: int = 0
+    efficiency: float = 1.0  # share of the molecules that the platform sees
 
     def arguments(self) -> dict[str, Any]:
         """Arguments of `genesieve.tl.panel`, the files read."""
@@ -98,13 +100,22 @@ def panel(
             given = take(data, settings, resources)
         with watch.stage("prepare"), log.timed("prepare"):
             prepare(given.adata, settings)
+            with _asked_for():
+                check_request(given.adata, panel_settings.genes, **arguments)
         fitted = settings.changed(genes=settings.genes or min(FIT_GENES, given.adata.n_vars))
         model = fitted.estimator(resources)
         with watch.fit(model.max_iter * model.n_restarts) as callback, log.timed("fit"):
             tl.ssnmf(given.adata, **model.set_params(callback=callback).get_params(), key_added=KEY)
         with watch.stage("interpret"), log.timed("panel"), _asked_for():
             tl.panel(
-                given.adata, panel_settings.genes, labels=settings.known, key=KEY, n_jobs=settings.jobs, **arguments
+                given.adata,
+                panel_settings.genes,
+                labels=settings.known,
+                efficiency=panel_settings.efficiency,
+                counts=settings.layer or "raw",
+                key=KEY,
+                n_jobs=settings.jobs,
+                **arguments,
             )
         record = _record(given, panel_settings, settings, command, log)
         with watch.stage("write"), log.timed("write"):

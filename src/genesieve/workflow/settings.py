@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from genesieve import pp
-from genesieve.estimators._parameters import OF_METHOD, OPTIONS, PARAMETERS, check_parameters, read_memory
+from genesieve.estimators._parameters import AUTO, OF_METHOD, OPTIONS, PARAMETERS, check_parameters, read_memory
 from genesieve.estimators.methods import METHODS, Factorisation
 from genesieve.estimators.ssnmf import SSNMF
 from genesieve.io import RequestError
@@ -79,15 +79,20 @@ class Settings(_OfFit):  # type: ignore[misc]  # its base is made from the table
     def estimator(self, resources: Resources | None = None) -> SSNMF:
         """The estimator of the run, or an error about what was asked for; the data are not needed for it."""
         resources = resources or Resources()
-        for name in ("rank", "genes"):
-            if getattr(self, name) is None:
-                raise RequestError(f"{name} must be at least 1, got None")
-        model = SSNMF(**self.fit_keywords(), memory=resources.memory, checkpoint=resources.checkpoint)
+        sizes = {"n_components": AUTO, "n_genes": AUTO}  # where none are given
+        model = SSNMF(**{**sizes, **self.fit_keywords()}, memory=resources.memory, checkpoint=resources.checkpoint)
         with asked_for():
             check_parameters(model, as_settings=True)
             if self.clusters is not None and model.labels == "argmax":
                 raise ValueError(f"clusters must come with label_rule kmeans or leiden, got {self.label_rule!r}")
         return model
+
+    def number(self, name: str) -> int:
+        """A size that was asked for, 0 where the data are to decide."""
+        kind = PARAMETERS[next(of for of, option in OPTIONS.items() if option.name == name)].kind
+        with asked_for():
+            size = kind.parse(name, getattr(self, name))
+        return size if isinstance(size, int) else 0
 
     def check_data_choices(self) -> None:
         """Raise about choices of values and genes that no data could suit."""
@@ -142,7 +147,16 @@ def _of_method(name: str | None) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------ errors
 
 # Settings of a panel.
-OF_PANEL = ("include", "exclude", "allowed", "max_cost", "expression", "max_expression", "min_per_program")
+OF_PANEL = (
+    "include",
+    "exclude",
+    "allowed",
+    "max_cost",
+    "expression",
+    "max_expression",
+    "min_per_program",
+    "efficiency",
+)
 NAMES = (*(item.name for item in (*fields(Settings), *fields(Resources))), "missing", "gene_sets", "force", *OF_PANEL)
 # A setting in an error: what it begins with, a name that is no English word (nor part of a path), or one with a value.
 NAMED = re.compile(

@@ -150,7 +150,7 @@ def prepare(adata: AnnData, settings: Settings) -> None:
         "clusters": (adata.n_obs, "the cells given"),
     }
     for name, (most, why) in limits.items():
-        if (getattr(settings, name) or 0) > most:
+        if settings.number(name) > most:
             raise RequestError(f"{name} must be between 1 and {most} ({why}), got {getattr(settings, name)}")
 
 
@@ -162,7 +162,10 @@ def interpret(adata: AnnData, gene_sets: Place | None) -> None:
     tl.biclusters(adata, key=KEY)
     tl.outliers(adata, key=KEY)
     if gene_sets is not None:
-        enrich_object(adata, gene_sets)
+        try:
+            enrich_object(adata, gene_sets)
+        except FileError as error:  # no reason to lose the fit
+            warnings.warn(f"no enrichment: {error}", UserWarning, stacklevel=2)
 
 
 def enrich_object(adata: AnnData, gene_sets: Place) -> None:

@@ -12,6 +12,7 @@ from genesieve import pp, tl
 from genesieve._checks import check_choice
 from genesieve.io import FileError, RequestError
 from genesieve.tl._tables import cells_table
+from genesieve.workflow import outputs
 from genesieve.workflow.cluster import connected
 from genesieve.workflow.fit import Outcome, describe_file
 from genesieve.workflow.folder import is_result, read_record, staged, write_record
@@ -19,6 +20,7 @@ from genesieve.workflow.model import load_model
 from genesieve.workflow.outputs import (
     FIGURES,
     KEY,
+    OTHER_STEPS,
     RESULT,
     write_figures,
     write_object,
@@ -138,7 +140,7 @@ def _record(
 
 
 def _carry_figures(old: Path, new: Path) -> None:
-    """Keep the figures that cannot be drawn again, where the values are not in the result."""
+    """Keep the figures that were not drawn anew."""
     for figure in (old / FIGURES).iterdir() if (old / FIGURES).is_dir() else ():
         if figure.suffix in (".png", ".svg") and not (new / FIGURES / figure.name).exists():
             shutil.copy2(figure, new / FIGURES)
@@ -175,8 +177,12 @@ def enrich(folder: Place, gene_sets: Place, *, watch: Watcher | None = None) -> 
         record |= {"gene_sets": describe_file(gene_sets), "notes": [*record["notes"], *log.notes]}
         record["timings"] |= {"enrich": log.timings["enrich"]}
         known = record["settings"]["labels"]
-        with watch.stage("write"):
-            write_outputs(adata, new, known=known, record=record)
+        with watch.stage("write", OTHER_STEPS + 1) as step:
+            # Only this figure has changed; a run without figures gets none.
+            drawn = (
+                {} if not (folder / FIGURES).is_dir() else outputs.run_figures(adata, known=known, only=["enrichment"])
+            )
+            write_outputs(adata, new, known=known, record=record, figures=drawn, step=step)
             _carry_figures(folder, new)
             write_record(new, {name: value for name, value in record.items() if name != "files"})
     return Outcome(folder, record, adata)

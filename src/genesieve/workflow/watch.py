@@ -15,9 +15,9 @@ class Watcher:
     """Whether the fit was ended early."""
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Around a stage: read, prepare, interpret, write."""
-        yield
+    def stage(self, name: str, steps: int | None = None) -> Iterator[Callable[[str], None]]:
+        """Around a stage: read, prepare, interpret, write; gives what to call at each of its steps, with its name."""
+        yield lambda what: None
 
     def say(self, line: str) -> None:
         """A line that the one who waits should see."""

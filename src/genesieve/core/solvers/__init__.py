@@ -27,7 +27,7 @@ from genesieve.core.solvers.run import (
 )
 
 __all__ = [
-    "FINE_TOLERANCE",
+    "LOW_RANK",
     "SOLVERS",
     "Callback",
     "Factors",
@@ -51,18 +51,21 @@ __all__ = [
 
 
 # Relative decrease of the objective at which bcd stops, on many cells and on few: these are cheap, and what they leave
-# takes full passes to mend. Beyond a low rank an iteration costs ever more, and hundreds of them gain less than starts
-# differ by: the fine one grows with the rank.
+# takes full passes to mend.
 TOLERANCE = 2e-5
 FINE_TOLERANCE = 1e-6
-LOW_RANK = 8
+# Up to this rank, exact steps are the quickest all along. Beyond it they cost ever more: early fits do with a few
+# coordinate sweeps a step, and as hundreds of iterations gain less there than starts differ by, the fine tolerance
+# grows with the rank.
+LOW_RANK = 16
+GROWTH_OF_TOLERANCE = 1 / 8
 # Relative change of both factors at which the paper's solvers stop.
 PAPER_TOLERANCE = 1e-3
 
 
 def fine_tolerance(rank: int) -> float:
     """The tolerance on few cells, at this rank."""
-    return min(FINE_TOLERANCE * max(rank / LOW_RANK, 1.0), TOLERANCE)
+    return FINE_TOLERANCE if rank <= LOW_RANK else min(GROWTH_OF_TOLERANCE * rank * FINE_TOLERANCE, TOLERANCE)
 
 
 @dataclass(frozen=True)

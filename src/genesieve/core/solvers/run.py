@@ -53,6 +53,7 @@ class Result:
     converged: bool
     stopped: bool  # by the callback
     history: list[Progress]
+    stability: np.ndarray | None = None  # (rank,), where the start was a consensus: the share of its fits with each
 
 
 def best_of(results: Sequence[Result]) -> Result:

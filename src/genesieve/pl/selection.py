@@ -1,0 +1,120 @@
+"""How many programs and genes, and why: the evidence of `genesieve.tl.select`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from genesieve._checks import check_choice
+from genesieve._slots.read import read_selection
+from genesieve.pl._style import COLUMN, LOUD, OKABE_ITO, QUIET, SMALL, axes_or_new, label, open_frame
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+HEIGHT = 2.4  # inches
+VIEWS = ("programs", "held_out", "genes")
+
+
+def selection(adata: AnnData, *, view: str = "programs", key: str = "ssnmf", ax: Axes | None = None) -> Axes:
+    """How many programs and genes the data suggest, and why.
+
+    Parameters
+    ----------
+    adata
+        Data with a suggestion, from `genesieve.tl.select`.
+    view
+        ``"programs"``: the size of every direction of the cells, where noise ends, and the suggested number.
+        ``"held_out"``: the error on genes and cells held out, by number of programs. ``"genes"``: what the other
+        genes predict of every gene, sorted, and where genes stop to earn a place.
+    key
+        Name of the slot, before ``_select``.
+    ax
+        Axes to draw into; ``None`` makes a figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.programs("easy", n_cells=300, n_genes=600, n_types=4, n_activities=0)
+    >>> gs.tl.select(adata)
+    >>> gs.pl.selection(adata).get_xlabel()
+    'number of programs'
+    """
+    check_choice("view", view, VIEWS)
+    found = read_selection(adata, key)
+    ax = axes_or_new(ax, COLUMN, HEIGHT)
+    if not len(found["table"]):
+        label(ax.set_title, "no gene varies")
+        return ax
+    if view == "genes":
+        _draw_genes(ax, found["genes"], int(found["suggested"]["n_genes"]))
+    else:
+        _draw_ranks(ax, found["table"], int(found["suggested"]["n_components"]), view)
+    open_frame(ax)
+    return ax
+
+
+def _draw_ranks(ax: Axes, table: pd.DataFrame, suggested: int, view: str) -> None:
+    ranks = table["n_components"].to_numpy()
+    if view == "programs":
+        sizes, out = table["size"].to_numpy(), table["stands_out"].to_numpy(dtype=bool)
+        ax.axhline(1.0, color=QUIET, linewidth=0.8, linestyle="--")
+        ax.annotate(
+            "noise ends here",
+            (ranks[-1], 1.0),
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="right",
+            fontsize=SMALL,
+            color=LOUD,
+        )
+        ax.plot(ranks[out], sizes[out], "o", color=OKABE_ITO[0], markersize=4)
+        ax.plot(ranks[~out], sizes[~out], "o", color=QUIET, markersize=4)
+        ax.set_yscale("log")
+        label(ax.set_ylabel, "size over the end of noise")
+    else:
+        ax.errorbar(
+            ranks,
+            table["held_out_error"],
+            yerr=table["standard_error"],
+            color=OKABE_ITO[0],
+            linewidth=1.0,
+            marker="o",
+            markersize=3,
+            elinewidth=0.8,
+        )
+        label(ax.set_ylabel, "error on what was held out")
+    ax.axvline(suggested, color=OKABE_ITO[1], linewidth=1.0, zorder=0)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    label(ax.set_xlabel, "number of programs")
+    label(ax.set_title, f"{suggested} programs suggested")
+
+
+def _draw_genes(ax: Axes, genes: pd.DataFrame, suggested: int) -> None:
+    gains, errors = genes["gain"].to_numpy(), genes["standard_error"].to_numpy()
+    order = np.argsort(-gains)
+    earns = genes["earns"].to_numpy(dtype=bool)[order]
+    at = np.arange(1, len(order) + 1)
+    ax.vlines(
+        at,
+        (gains - errors)[order],
+        (gains + errors)[order],
+        color=np.where(earns, OKABE_ITO[0], QUIET),
+        linewidth=0.5,
+        alpha=0.4,
+    )
+    for mask, color in ((earns, OKABE_ITO[0]), (~earns, QUIET)):
+        ax.plot(at[mask], gains[order][mask], ".", color=color, markersize=2)
+    ax.axvline(suggested, color=OKABE_ITO[1], linewidth=1.0, zorder=0)
+    ax.set_xscale("log")
+    label(ax.set_xlabel, "genes, the best predicted first")
+    label(ax.set_ylabel, "share predicted by the others")
+    label(ax.set_title, f"{suggested} genes suggested")

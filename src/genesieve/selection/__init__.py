@@ -1,0 +1,1 @@
+"""How many programs, how many genes: suggestions with their evidence, on plain arrays."""

@@ -1,0 +1,107 @@
+"""What directions of the cells predict that they have not seen: values of genes and cells held out.
+
+Directions come from two thirds of the genes, the first of them is how deep the cells are. A gene of the last third is
+regressed on them, every cell predicted from the coefficients of all others. What it gains over the plain prediction,
+its mean at the depth of the cell, is no noise of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import f as fisher
+from scipy.stats import false_discovery_control
+
+from genesieve.selection.spectrum import leading
+from genesieve.selection.standardise import TINY
+
+PARTS = 3
+# A cell that decides a direction by itself counts as no more than this in its own prediction.
+MOST_LEVERAGE = 0.9
+# Of the genes that earn a place, the share that may do so by chance. About as many are then let in wrongly as are left
+# out wrongly, so that their number is near that of the genes that programs raise.
+FALSE_DISCOVERIES = 0.1
+
+
+class Gains(NamedTuple):
+    """What the directions are worth to each gene (genes,)."""
+
+    gain: np.ndarray  # share of the plain prediction's squared error on held-out cells that they save
+    standard_error: np.ndarray
+    p_value: np.ndarray  # of a gene that they say nothing about
+
+
+class HeldOut(NamedTuple):
+    """Errors by number of directions, and gains by gene at one of them."""
+
+    error: np.ndarray  # (width,): held-out squared error over that of the plain prediction
+    standard_error: np.ndarray  # (width,): of the difference to the lowest
+    genes: Gains
+
+
+def held_out(R: np.ndarray, width: int, chosen: int, rng: np.random.Generator) -> HeldOut:
+    """Judge up to ``width`` directions of standardised values R (cells, genes); gains are with ``chosen`` of them."""
+    part = rng.permutation(np.arange(R.shape[1]) % PARTS)
+    by_cell = np.zeros((R.shape[0], width))
+    genes = Gains(np.zeros(R.shape[1]), np.zeros(R.shape[1]), np.ones(R.shape[1]))
+    for number in range(PARTS):
+        held = part == number
+        basis, errors = _basis(R[:, ~held], width, rng), np.zeros_like(by_cell)
+        for count, left in enumerate(_residuals(R[:, held], basis), start=1):
+            errors[:, count - 1 :] = (left.held_out**2).sum(axis=1)[:, None]  # and beyond, if there are no more
+            if count == 1:
+                plain = left
+            if 1 < count == chosen:
+                for values, found in zip(genes, _gains(plain, left, count), strict=True):
+                    values[held] = found
+        by_cell += errors
+    total = by_cell.sum(axis=0)
+    differences = by_cell - by_cell[:, [int(np.argmin(total))]]
+    scale = max(total[0], TINY)
+    return HeldOut(total / scale, differences.std(axis=0) * np.sqrt(len(R)) / scale, genes)
+
+
+def adjusted(genes: Gains) -> np.ndarray:
+    """The p-values of the genes after Benjamini and Hochberg."""
+    return np.asarray(false_discovery_control(genes.p_value))
+
+
+class _Residuals(NamedTuple):
+    """What some directions leave of the values (cells, genes)."""
+
+    in_sample: np.ndarray
+    held_out: np.ndarray  # of every cell, from the coefficients of all others
+
+
+def _basis(R: np.ndarray, width: int, rng: np.random.Generator) -> np.ndarray:
+    """Orthonormal directions (cells, width): what a cell has of the mean of all cells, then the leading ones."""
+    U = leading(R, min(width, R.shape[1] - 1), rng).U.copy()
+    depth = R @ R.mean(axis=0)
+    if depth.any():
+        U[:, 0] = depth
+    return np.asarray(np.linalg.qr(U)[0])
+
+
+def _residuals(values: np.ndarray, U: np.ndarray) -> Iterator[_Residuals]:
+    """With one direction, two, and so on."""
+    left, leverage = values.copy(), np.zeros(len(U), dtype=U.dtype)
+    for u in U.T:
+        left = left - np.outer(u, u @ values)
+        leverage += u**2
+        yield _Residuals(left, left / (1.0 - np.minimum(leverage, MOST_LEVERAGE))[:, None])
+
+
+def _gains(plain: _Residuals, full: _Residuals, count: int) -> Gains:
+    """The gains of ``count`` directions over the first."""
+    saved = plain.held_out**2 - full.held_out**2
+    total = np.maximum((plain.held_out**2).sum(axis=0, dtype=np.float64), TINY)
+    left, freedom = (full.in_sample**2).sum(axis=0, dtype=np.float64), max(len(saved) - count, 1)
+    more = (plain.in_sample**2).sum(axis=0, dtype=np.float64) - left
+    ratio = (more / (count - 1)) / np.maximum(left / freedom, TINY)
+    return Gains(
+        gain=saved.sum(axis=0, dtype=np.float64) / total,
+        standard_error=saved.std(axis=0, dtype=np.float64) * np.sqrt(len(saved)) / total,
+        p_value=fisher.sf(np.maximum(ratio, 0.0), count - 1, freedom),
+    )

@@ -1,0 +1,88 @@
+"""How many directions of the cells stand out of the noise.
+
+Random signs take every structure out of the deviations and leave their sizes, whatever cells and genes they are of: the
+largest singular value of what is left is where noise ends (Hong, Sheng and Dobriban 2020). Directions above it are
+taken out, the noise of the rest is made even again and its end found anew, until nothing more stands out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse.linalg import svds
+
+from genesieve.selection.standardise import equalise
+
+SIGN_DRAWS = 3
+# The largest singular value of noise scatters by about 0.63 (n^-1/2 + p^-1/2)^(1/3) (Johnstone 2001); a direction
+# counts from so many of these above the mean of the draws.
+SPREAD = 0.634
+SPREADS_ABOVE = 5.0
+ROUNDS = 4
+# Directions looked at beyond those that stood out in the round before.
+MARGIN = 8
+TOLERANCE = 1e-3
+
+
+class Directions(NamedTuple):
+    """Leading directions, the largest first."""
+
+    U: np.ndarray  # (cells, width)
+    sizes: np.ndarray  # (width,)
+    V: np.ndarray  # (genes, width)
+
+
+class Spectrum(NamedTuple):
+    """Sizes of the leading directions; the first is how deep the cells are."""
+
+    sizes: np.ndarray  # (width,)
+    end_of_noise: float
+    n_above: int  # directions that stand out
+
+
+def spectrum(R: np.ndarray, most: int, rng: np.random.Generator) -> Spectrum:
+    """The directions of standardised values R (cells, genes) that stand out, at most so many. R is made even again."""
+    most = min(most, min(R.shape) - 1)
+    above, width = 1, min(most, 2 * MARGIN)
+    for number in range(ROUNDS):
+        found = leading(R, width, rng)
+        noise = _without(R, found, above)
+        if number:
+            rows, columns = (factors.astype(np.float32) for factors in equalise(noise))
+            for values in (R, noise):
+                values *= columns
+                values *= rows[:, None]
+            found = leading(R, width, rng)
+        end = end_of_noise(noise, rng)
+        last, above = above, max(above, int((found.sizes > end).sum()))
+        if above in (last, most):
+            break
+        width = min(most, above + MARGIN)
+    return Spectrum(found.sizes, end, above)
+
+
+def leading(R: np.ndarray, width: int, rng: np.random.Generator) -> Directions:
+    """The leading singular vectors and values."""
+    if 3 * width >= min(R.shape):  # so few that all are as cheap
+        U, sizes, V = np.linalg.svd(R, full_matrices=False)
+        return Directions(U[:, :width], sizes[:width], V[:width].T)
+    U, sizes, V = svds(R, k=width, tol=TOLERANCE, v0=rng.normal(size=min(R.shape)).astype(R.dtype))
+    order = np.argsort(-sizes)
+    return Directions(U[:, order], sizes[order], V[order].T)
+
+
+def end_of_noise(R: np.ndarray, rng: np.random.Generator) -> float:
+    """Where the singular values of noise of the same sizes as R end."""
+    largest = []
+    for _ in range(SIGN_DRAWS):
+        signs = rng.integers(0, 2, size=R.shape, dtype=np.int8)
+        flipped = np.where(signs, R, -R)
+        largest.append(float(leading(flipped, 1, rng).sizes[0]))
+    spread = SPREAD * sum(size**-0.5 for size in R.shape) ** (1 / 3) * np.sqrt(np.mean(R**2))
+    return float(np.mean(largest) + SPREADS_ABOVE * spread)
+
+
+def _without(R: np.ndarray, found: Directions, count: int) -> np.ndarray:
+    U, sizes, V = (part[..., :count] for part in found)
+    return np.asarray(R - (U * sizes) @ V.T)

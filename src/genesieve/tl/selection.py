@@ -1,0 +1,108 @@
+"""How many programs and how many genes, from an AnnData."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from genesieve._anndata import check_unique_genes, own, read_values, select_genes
+from genesieve._checks import check_integer
+from genesieve._random import as_generator
+from genesieve._slots.write import write_selection
+from genesieve.selection.choose import select as choose
+from genesieve.tl.fit import given_genes
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+
+def select(
+    adata: AnnData,
+    n_components: int | Iterable[int] | None = None,
+    n_genes: int | Iterable[int] | None = None,
+    *,
+    layer: str | None = None,
+    use_raw: bool = False,
+    mask_var: str | Sequence[bool] | np.ndarray | None = None,
+    exclude_genes: str | Sequence[str] | None = None,
+    key_added: str = "ssnmf",
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+    copy: bool = False,
+) -> AnnData | None:
+    """Suggest how many programs and how many genes to ask `genesieve.tl.ssnmf` for, and keep the evidence.
+
+    The number of programs is the number of directions of the cells that stand out of the noise, once it is even over
+    cells and genes. The number of genes is how many are predicted by the other genes better than by their mean at the
+    depth of each cell, clearly and after correction for multiple testing. Values may be logged: where they are
+    logarithms of counts at some depth, this is undone first. Of many cells a sample is looked at.
+
+    Parameters
+    ----------
+    adata
+        The cells as `genesieve.tl.ssnmf` would get them. Values may be outside memory.
+    n_components, n_genes
+        What may be suggested: numbers to choose from such as ``range(2, 31)``, or ``None`` for all.
+    layer, use_raw, mask_var, exclude_genes
+        As in `genesieve.tl.ssnmf`.
+    key_added
+        Name of the slot, before ``_select``.
+    n_jobs
+        Threads; ``None`` or -1 uses every core there is.
+    random_state
+        Seed of the sample, and of the signs and parts that stand for chance.
+    copy
+        Return a copy with the result instead of working in place.
+
+    Returns
+    -------
+    AnnData or None
+        The copy with ``copy=True``. ``uns["ssnmf_select"]`` is set:
+
+        ``suggested``
+            ``{"n_components", "n_genes"}``.
+        ``table``
+            A row for each number of programs: ``size`` of its last direction over the end of the noise, whether that
+            ``stands_out``, and ``held_out_error``, the error on genes and cells held out over that of one program.
+        ``genes``
+            A row for each gene, those that clearly earn a place first: ``gain``, the share of its variation that the
+            others predict, its ``standard_error``, ``p_adjusted`` and whether it ``earns`` a place.
+        ``reason``, ``values``, ``n_cells``
+            Why, in a sentence; what the values were found to be; how many cells were looked at.
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.programs("easy", n_cells=300, n_genes=600, n_types=4, n_activities=0)
+    >>> gs.tl.select(adata)
+    >>> adata.uns["ssnmf_select"]["suggested"]["n_components"]
+    4
+    """
+    adata = own(adata, copy=copy)
+    check_unique_genes(adata)
+    given = given_genes(adata, mask_var, exclude_genes, None)
+    allowed = _allowed(n_components, min(adata.n_obs, int(given.sum())), "n_components")
+    budgets = _allowed(n_genes, int(given.sum()), "n_genes")
+    X = read_values(adata, layer=layer, use_raw=use_raw)
+    X = X if given.all() else select_genes(X, given)
+    rng = as_generator(random_state)
+    found = choose(X, n_components=allowed, n_genes=budgets, rng=rng, n_jobs=n_jobs)
+    write_selection(adata, key_added, found, adata.var_names[given])
+    return adata if copy else None
+
+
+def _allowed(numbers: int | Iterable[int] | None, most: int, name: str) -> list[int] | None:
+    """The numbers to choose from, each possible for the data."""
+    if numbers is None:
+        return None
+    each = list(numbers) if isinstance(numbers, Iterable) and not isinstance(numbers, str) else [numbers]
+    if not each:
+        raise ValueError(f"{name} must have numbers to choose from, got none")
+    for number in each:
+        check_integer(name, number, 1)
+    possible = sorted({int(number) for number in each if int(number) <= most})
+    if not possible:
+        raise ValueError(f"{name} must have numbers up to {most} (the data given), got {min(each)} and more")
+    return possible

@@ -1,0 +1,206 @@
+"""How many programs, how many genes: laws of the suggestion, then planted examples."""
+
+import anndata
+import numpy as np
+import pytest
+from scipy import sparse
+
+import genesieve as gs
+from genesieve.selection.choose import select
+from genesieve.selection.held_out import adjusted, held_out
+from genesieve.selection.spectrum import spectrum
+from genesieve.selection.standardise import equalise, linear, standardise
+
+
+def planted(n_types=4, seed=0, n_cells=400, n_genes=800, n_activities=0, level="easy"):
+    return gs.datasets.programs(
+        level, n_cells=n_cells, n_genes=n_genes, n_types=n_types, n_activities=n_activities, random_state=seed
+    )
+
+
+def suggest(X, seed=0, **choices):
+    return select(X, rng=np.random.default_rng(seed), **choices)
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return planted()
+
+
+# ------------------------------------------------------------------------------------------------ laws
+
+
+def test_scaling_evens_rows_and_columns():
+    rng = np.random.default_rng(0)
+    R = (rng.normal(size=(60, 90)) * rng.uniform(0.1, 9, 90) * rng.uniform(0.1, 9, (60, 1))).astype(np.float32)
+    rows, columns = equalise(R)
+    squares = (R * rows[:, None] * columns) ** 2
+    np.testing.assert_allclose(squares.mean(axis=0), 1, rtol=1e-3)
+    np.testing.assert_allclose(squares.mean(axis=1), 1, rtol=1e-3)
+
+
+def test_depth_and_logarithm_do_not_matter(counts):
+    X = counts.X.toarray()
+    depth = X.sum(axis=1, keepdims=True)
+    logged = np.log1p(X / depth * 1e4)
+    assert linear(counts.X)[1] == "counts"
+    assert linear(logged)[1] == linear(logged / np.log(2))[1] == "scaled counts"
+    assert linear(np.sqrt(X))[1] == "values"
+    first, second = suggest(X), suggest(sparse.csr_matrix(logged))
+    assert first.n_components == second.n_components
+    assert abs(first.n_genes - second.n_genes) <= 0.05 * first.n_genes
+
+
+def test_dense_is_sparse(counts):
+    first, second = suggest(counts.X), suggest(counts.X.toarray())
+    assert (first.n_components, first.n_genes) == (second.n_components, second.n_genes)
+    np.testing.assert_allclose(first.ranks["held_out_error"], second.ranks["held_out_error"], rtol=1e-3)
+
+
+def test_noise_has_one_program_and_no_genes():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(rng.gamma(1, 2, 300) * rng.uniform(0.5, 2, (200, 1))).astype(float)
+    found = suggest(X)
+    assert found.n_components == 1
+    assert not len(found.genes) or found.genes["earns"].sum() <= 3
+
+
+def test_every_direction_is_judged_by_what_it_has_not_seen(counts):
+    """Noise directions only cost: the held-out error rises with each, though the error in sample falls."""
+    rng = np.random.default_rng(0)
+    R = standardise(counts.X).values
+    found = spectrum(R, 20, rng)
+    error = held_out(R, found.n_above + 6, found.n_above, rng).error
+    assert np.all(np.diff(error[found.n_above - 1 :]) > 0)
+    assert error[0] == 1.0
+
+
+def test_choices_are_kept_to(counts):
+    found = suggest(counts.X, n_components=[2, 3, 7, 9], n_genes=[150, 300, 700])
+    assert found.n_components in (2, 3, 7, 9)
+    assert found.n_genes in (150, 300, 700)
+
+
+def test_adjusted_p_values_are_of_genes_that_gain():
+    rng = np.random.default_rng(1)
+    R = rng.normal(size=(300, 400)).astype(np.float32)
+    R[:, :6] += 2 * rng.choice([-1, 1], (300, 1)).astype(np.float32)
+    p = adjusted(held_out(R + 3, 4, 2, rng).genes)
+    assert (p[:6] < 0.05).all()
+    assert (p[6:] < 0.05).sum() <= 6
+
+
+# ------------------------------------------------------------------------------------------------ planted
+
+
+@pytest.mark.parametrize(("n_types", "n_activities", "seed"), [(5, 0, 1), (6, 1, 2)])
+def test_planted_programs_and_genes_are_found(n_types, n_activities, seed):
+    adata = planted(n_types, seed, n_cells=800, n_genes=1500, n_activities=n_activities)
+    gs.pp.prepare(adata)
+    gs.tl.select(adata)
+    suggested = adata.uns["ssnmf_select"]["suggested"]
+    assert suggested["n_components"] == n_types + n_activities
+    true = int(np.asarray(adata.varm["true_raised"]).any(axis=1).sum())
+    assert true / 1.5 <= suggested["n_genes"] <= true * 1.5
+
+
+# ------------------------------------------------------------------------------------------------ hard inputs
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", ["constant genes", "duplicated cells", "30 cells", "one cell", "zeros", "few genes"])
+def test_odd_data(kind, counts):
+    X = counts.X.toarray()
+    X = {
+        "constant genes": np.hstack([X, np.full((len(X), 20), 3.0)]),
+        "duplicated cells": np.repeat(X[:100], 4, axis=0),
+        "30 cells": X[:30],
+        "one cell": X[:1],
+        "zeros": np.zeros((50, 40)),
+        "few genes": X[:, np.argsort(-X.sum(axis=0))[:3]],
+    }[kind]
+    found = suggest(X)
+    assert 1 <= found.n_components <= min(X.shape)
+    assert 1 <= found.n_genes <= X.shape[1]
+    for name, column in {**found.ranks, **found.genes}.items():
+        assert name == "size" or np.isfinite(column).all()
+
+
+def test_ranks_far_above_the_truth(counts):
+    found = suggest(counts.X, n_components=[100, 150])
+    assert found.n_components == 100
+    assert np.isfinite(found.ranks["held_out_error"]).all()
+
+
+# ------------------------------------------------------------------------------------------------ the front
+
+
+def test_auto_is_what_select_suggests(counts):
+    adata = counts.copy()
+    gs.pp.prepare(adata)
+    gs.tl.select(adata)
+    suggested = adata.uns["ssnmf_select"]["suggested"]
+    model = gs.SSNMF("auto", n_genes="auto", random_state=0).fit(adata.X)
+    assert (model.n_components_, model.n_genes_) == (suggested["n_components"], suggested["n_genes"])
+    same = gs.SSNMF(model.n_components_, n_genes=model.n_genes_, random_state=0).fit(adata.X)
+    np.testing.assert_array_equal(model.components_, same.components_)
+    gs.tl.ssnmf(adata, "auto", "auto", key_added="chosen")
+    assert adata.uns["chosen"]["params"]["n_components"] == suggested["n_components"]
+    assert adata.uns["chosen_select"]["suggested"] == suggested
+
+
+def test_one_number_can_be_left_to_the_data(counts):
+    model = gs.SSNMF(3, n_genes="auto", random_state=0).fit(np.log1p(counts.X.toarray()))
+    assert model.n_components_ == 3
+    assert model.n_genes_ == model.get_support().sum()
+    assert gs.SSNMF("auto", random_state=0).fit(np.log1p(counts.X.toarray())).n_genes_ is None
+
+
+@pytest.mark.parametrize("form", ["h5ad", "zarr"])
+def test_the_suggestion_survives_a_file(counts, form, tmp_path):
+    adata = counts.copy()
+    gs.tl.select(adata)
+    path = tmp_path / f"data.{form}"
+    getattr(adata, f"write_{form}")(path)
+    again = getattr(anndata, f"read_{form}")(path).uns["ssnmf_select"]
+    before = adata.uns["ssnmf_select"]
+    assert {name: int(size) for name, size in again["suggested"].items()} == before["suggested"]
+    np.testing.assert_allclose(again["table"]["size"], before["table"]["size"])
+    assert list(again["genes"]["gene"].astype(str)) == list(before["genes"]["gene"])
+
+
+def test_from_a_file_as_from_memory(counts, tmp_path):
+    memory = counts.copy()
+    memory.write_h5ad(tmp_path / "data.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "data.h5ad", backed="r")
+    for adata in (memory, backed):
+        gs.pp.prepare(adata)
+        gs.tl.select(adata)
+    assert backed.uns["ssnmf_select"]["suggested"] == memory.uns["ssnmf_select"]["suggested"]
+
+
+@pytest.mark.parametrize(
+    ("choices", "error"),
+    [
+        ({"n_components": []}, "n_components must have numbers"),
+        ({"n_components": [0]}, "n_components must be"),
+        ({"n_genes": [10**6]}, "n_genes must have numbers up to"),
+    ],
+)
+def test_impossible_choices_are_refused(counts, choices, error):
+    with pytest.raises(ValueError, match=error):
+        gs.tl.select(counts.copy(), **choices)
+
+
+def test_words_other_than_auto_are_refused(counts):
+    with pytest.raises(ValueError, match="n_components must be a whole number or 'auto', got 'many'"):
+        gs.SSNMF("many").fit(counts.X)
+
+
+@pytest.mark.parametrize("view", ["programs", "held_out", "genes"])
+def test_the_plot_shows_the_suggestion(counts, view):
+    adata = counts.copy()
+    gs.tl.select(adata)
+    suggested = adata.uns["ssnmf_select"]["suggested"]
+    ax = gs.pl.selection(adata, view=view)
+    assert ax.get_title().split()[0] == str(suggested["n_genes" if view == "genes" else "n_components"])

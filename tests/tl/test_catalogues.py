@@ -1,0 +1,90 @@
+"""Catalogues of programs: the format of starCAT, and scores as it has them."""
+
+from __future__ import annotations
+
+import anndata as ad
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import nnls
+
+import genesieve as gs
+from genesieve import tl
+from genesieve.io import FileError
+
+
+@pytest.fixture(scope="module")
+def fitted() -> ad.AnnData:
+    adata = gs.datasets.programs("easy", n_cells=300, n_genes=400, n_types=3, n_activities=0, random_state=1)
+    gs.pp.prepare(adata)
+    tl.ssnmf(adata, 3, 80)
+    return adata
+
+
+def test_a_catalogue_reads_as_it_was_written(fitted, tmp_path):
+    tl.write_catalogue(fitted, tmp_path / "a.tsv")
+    table = tl.read_catalogue(tmp_path / "a.tsv")
+    assert list(table.columns) == list(fitted.var_names[fitted.var["ssnmf_selected"]])
+    assert (tmp_path / "a.tsv").read_text().startswith("\t")
+    tl.write_catalogue(fitted, tmp_path / "b.txt", genes="all")
+    np.testing.assert_allclose(tl.read_catalogue(tmp_path / "b.txt")[table.columns], table)
+
+
+def test_scores_are_those_of_least_squares_on_genes_of_unit_variance(fitted, tmp_path):
+    tl.write_catalogue(fitted, tmp_path / "a.tsv")
+    table = tl.read_catalogue(tmp_path / "a.tsv")
+    shares = tl.score_catalogue(fitted.copy(), table, layer="raw")
+    X = pd.DataFrame(fitted.layers["raw"].toarray(), columns=fitted.var_names)[table.columns].to_numpy(dtype=float)
+    X = X / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
+    for cell in range(10):
+        expected = nnls(table.to_numpy().T, X[cell])[0]
+        np.testing.assert_allclose(shares.iloc[cell], expected / max(expected.sum(), 1e-300), atol=1e-6)
+
+
+def test_a_fits_own_catalogue_finds_its_programs_again(fitted, tmp_path):
+    tl.write_catalogue(fitted, tmp_path / "a.tsv")
+    adata = fitted.copy()
+    shares = tl.score_catalogue(adata, tmp_path / "a.tsv")
+    own = fitted.obsm["X_ssnmf"]
+    assert np.mean(shares.to_numpy().argmax(axis=1) == own.argmax(axis=1)) > 0.9
+    np.testing.assert_allclose(adata.obsm["X_catalogue"], shares)
+    adata.write_h5ad(tmp_path / "scored.h5ad")
+    assert ad.read_h5ad(tmp_path / "scored.h5ad").obs["catalogue"].tolist() == adata.obs["catalogue"].tolist()
+
+
+def test_names_of_a_catalogue_are_those_of_its_programs(fitted):
+    table = pd.DataFrame(fitted.varm["ssnmf"].T, index=["Treg", "Th1", "unused"], columns=fitted.var_names)
+    adata = fitted.copy()
+    tl.score_catalogue(adata, table.assign(**{"not measured": 1.0}))
+    assert list(adata.obs["catalogue"].cat.categories) == ["Treg", "Th1", "unused"]
+    adata.obs["donor"] = np.arange(adata.n_obs).astype(str)
+    adata.obs["donor"] = "d" + pd.Series(np.arange(adata.n_obs) % 4, index=adata.obs_names).astype(str)
+    adata.obs["arm"] = np.where(np.arange(adata.n_obs) % 4 < 2, "a", "b")
+    assert tl.compare(adata, "arm", "donor", key="catalogue")["program"].tolist() == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("", "must be a table of programs x genes with tabs"),
+        ("\tA\tB\np\t1\tx\n", "must be a table of programs x genes with tabs"),
+        ("\tA\tB\np\t1\t-2\n", "finite and not negative"),
+        ("\tA\tB\np\t1\t2\np\t1\t2\n", "must name every program and gene once"),
+    ],
+)
+def test_a_file_that_is_no_catalogue_is_refused_in_a_line(tmp_path, text, match):
+    (tmp_path / "bad.tsv").write_text(text)
+    with pytest.raises(FileError, match=match) as error:
+        tl.read_catalogue(tmp_path / "bad.tsv")
+    assert "\n" not in str(error.value)
+
+
+def test_what_cannot_be_written_or_scored_is_refused(fitted, tmp_path):
+    with pytest.raises(ValueError, match=r"path must end in \.tsv or \.txt, as starCAT asks"):
+        tl.write_catalogue(fitted, tmp_path / "a.csv")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(FileNotFoundError, match="must be a table of programs x genes, got no file there"):
+        tl.read_catalogue(tmp_path / "none.tsv")
+    other = pd.DataFrame([[1.0, 2.0]], ["p"], ["X1", "X2"])
+    with pytest.raises(ValueError, match=r"adata must have at least 20 genes of the catalogue \(like X1, X2\), got 0"):
+        tl.score_catalogue(fitted, other)

@@ -21,6 +21,7 @@ from genesieve._report.figures import course, still_pictures
 from genesieve._report.findings import UNSURE, Findings, read_findings
 from genesieve._report.layout import MOST_SHOWN, choose_cells, place_cells
 from genesieve._report.payload import make_payload
+from genesieve._report.samples import samples_section
 from genesieve._slots.read import check_anndata
 from genesieve.estimators._parameters import RECORDED
 
@@ -131,6 +132,7 @@ def _render(findings: Findings, **given: Any) -> str:
         crossing=content.crossing(findings),
         gene_rows=content.gene_rows(findings),
         outliers=content.outlier_names(findings),
+        samples=samples_section(findings.fit, findings.programs.names),
         course=course(findings.fit.record, *PLOT),
         plot=PLOT,
         parameters=words.facts(_parameters(findings.fit.params)),

@@ -66,6 +66,15 @@ def run(
         str | None, typer.Option(metavar="COLUMN", help="Samples or donors of the cells: programs are shared by them.")
     ] = None,
     gene_sets: Annotated[Path | None, typer.Option(metavar="FILE.gmt", help="Test these sets in each program.")] = None,
+    groupby: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Compare usage between these groups; needs --sample.")
+    ] = None,
+    sample: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Samples, say donors: the replicates of --groupby.")
+    ] = None,
+    markers: Annotated[
+        Path | None, typer.Option(metavar="FILE.gmt", help="Name the programs by these marker genes.")
+    ] = None,
     cells_in: CellsIn = None,
     layer: Layer = None,
     use_raw: UseRaw = False,
@@ -113,14 +122,14 @@ def run(
 
     record, settings = workflow.repeated(repeat) if repeat is not None else (None, workflow.Settings())
     settings = _merged(context, settings, repeating=record is not None)
-    data, gene_sets = _inputs(data, gene_sets, record)
+    data, gene_sets, markers = _inputs(data, gene_sets, markers, record)
     if out is None:
         raise typer.BadParameter("-o must be given", ctx=context)
     watch = watcher(quiet=quiet)
     command = ["genesieve", *sys.argv[1:]]
     resources = workflow.Resources(memory, dask, None if checkpoint is None else str(checkpoint))
-    choices: dict[str, Any] = {"gene_sets": gene_sets, "force": force, "repeats": record, "resources": resources}
-    choices["figures"] = not no_figures
+    choices: dict[str, Any] = {"gene_sets": gene_sets, "markers": markers, "force": force, "repeats": record}
+    choices |= {"resources": resources, "figures": not no_figures}
     tell(workflow.run(data, out, settings, command=command, watch=watch, **choices), quiet=quiet, as_json=as_json)
 
 
@@ -146,7 +155,9 @@ def _typed(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _inputs(data: Path | None, gene_sets: Path | None, record: dict[str, Any] | None) -> tuple[Path, Path | None]:
+def _inputs(
+    data: Path | None, gene_sets: Path | None, markers: Path | None, record: dict[str, Any] | None
+) -> tuple[Path, Path | None, Path | None]:
     """Files to read: those given, or those of the run to repeat."""
     from genesieve.workflow import DEMO
 
@@ -155,9 +166,11 @@ def _inputs(data: Path | None, gene_sets: Path | None, record: dict[str, Any] | 
             data = Path(record["data"]["path"])
         if gene_sets is None and record["gene_sets"] is not None:
             gene_sets = Path(record["gene_sets"]["path"])
+        if markers is None and record.get("markers") is not None:
+            markers = Path(record["markers"]["path"])
     if data is None:
         raise typer.BadParameter("a file or folder with expression data must be given", param_hint="DATA")
-    for path, hint in ((data, "DATA"), (gene_sets, "--gene-sets")):
+    for path, hint in ((data, "DATA"), (gene_sets, "--gene-sets"), (markers, "--markers")):
         if path is not None and str(path) != DEMO and not path.exists():
             raise typer.BadParameter(f"{path} does not exist", param_hint=hint)
-    return data, gene_sets
+    return data, gene_sets, markers

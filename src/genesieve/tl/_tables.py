@@ -127,8 +127,9 @@ def programs_table(adata: AnnData, *, key: str = "ssnmf", known: str | None = No
             "marker_genes": ";".join(markers[program]),
             "top_genes": ";".join(top.loc[top["program"] == program, "gene"].astype(str)[:TOP_NAMES]),
         }
+        name = {"name": fit.suggested_names[program]} if fit.has("annotation") else {}
         stability = {} if fit.stability is None else {"stability": float(fit.stability[program])}
-        about = {"program": str(program), **_sizes(members), **stability}
+        about = {"program": str(program), **name, **_sizes(members), **stability}
         rows.append({**about, **genes, **_mostly(adata, known, members)})
     return pd.DataFrame(rows).assign(flags=program_flags(fit))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -139,6 +140,16 @@ def compare(
     table, means = pd.concat(tables, ignore_index=True), pd.concat(points, ignore_index=True)
     write_found(own(adata), key, compare=table, compare_samples=means)
     return table
+
+
+def check_comparison(
+    adata: AnnData, groupby: str, sample_key: str, *, covariates: Sequence[str] = (), min_cells: int = MIN_CELLS
+) -> None:
+    """Raise as `compare` would, before there are usages."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of samples that are left out; the comparison says so
+        samples = read_samples(adata, sample_key, groupby=groupby, covariates=covariates, min_cells=min_cells)
+    _check_samples(_Question(samples, np.zeros((len(samples.table), 0)), groupby, list(covariates), None))
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ def run(
     settings: Settings | None = None,
     *,
     gene_sets: Place | None = None,
+    markers: Place | None = None,
     force: bool = False,
     command: Sequence[str] = (),
     watch: Watcher | None = None,
@@ -65,6 +66,8 @@ def run(
         What to do; ``options`` set or change its fields by name.
     gene_sets
         A GMT file for the enrichment.
+    markers
+        A GMT file of marker genes, to name the programs by.
     force
         Replace an earlier result.
     command
@@ -96,7 +99,8 @@ def run(
     with connected(resources.dask), staged(Path(out), force=force) as folder, log.listening():
         with watch.stage("read"), log.timed("read"):
             given = take(data, settings, resources)
-            check_gene_sets(gene_sets)
+            for sets in (gene_sets, markers):
+                check_gene_sets(sets)
             if repeats is not None:
                 _check_same_data(given, repeats, moved=given.source.get("path") != repeats["data"].get("path"))
         with watch.stage("prepare"), log.timed("prepare"):
@@ -108,9 +112,10 @@ def run(
             choices: dict[str, Any] = {"batch_key": settings.batch, "exclude_genes": settings.exclude_genes}
             tl.ssnmf(given.adata, **model.get_params(), **choices, key_added=KEY)
         with watch.stage("interpret"), log.timed("interpret"):
-            interpret(given.adata, gene_sets)
+            interpret(given.adata, settings, gene_sets, markers)
             scores = score(given.adata, settings.known)
-        record = _record(given, settings, gene_sets, scores, command, log, stopped=watch.stopped)
+        files = {"gene_sets": gene_sets, "markers": markers}
+        record = _record(given, settings, files, scores, command, log, stopped=watch.stopped)
         drawn = outputs.run_figures(given.adata, known=settings.known) if figures else {}
         with watch.stage("write", OTHER_STEPS + len(drawn)) as step, log.timed("write"):
             write_outputs(given.adata, folder, known=settings.known, record=record, figures=drawn, step=step)
@@ -144,7 +149,7 @@ def _check_same_data(given: Given, repeats: dict[str, Any], *, moved: bool) -> N
 def _record(
     given: Given,
     settings: Settings,
-    gene_sets: Place | None,
+    files: dict[str, Place | None],
     scores: dict[str, float],
     command: Sequence[str],
     log: Log,
@@ -161,7 +166,7 @@ def _record(
         "settings": settings.as_dict(),
         "seed": settings.seed,
         "data": given.source,
-        "gene_sets": None if gene_sets is None else describe_file(gene_sets),
+        **{name: None if path is None else describe_file(path) for name, path in files.items()},
         "prepared": {name: _plain(value) for name, value in read_preparation(given.adata).items()},
         "fit": {
             "method": fit.record["method"],

@@ -85,7 +85,7 @@ def _map_in_background(adata: AnnData) -> Iterator[None]:
 
 def _facts(record: dict[str, Any]) -> dict[str, Any]:
     """What the report tells of the record: no full paths, as the page is mailed around."""
-    named = {name: record[name]["name"] for name in ("data", "gene_sets") if record[name] is not None}
+    named = {name: record[name]["name"] for name in ("data", "gene_sets", "markers") if record.get(name) is not None}
     settings = {name: value for name, value in record["settings"].items() if value is not None}
     rest = ("genesieve", "status", "started", "seed", "scores", "versions", "timings", "notes")
     return {**named, "fingerprint": record["data"]["fingerprint"], "settings": settings} | {
@@ -132,6 +132,9 @@ def tables(adata: AnnData, *, known: str | None = None) -> dict[str, pd.DataFram
         found["clusters"] = clusters_table(adata, key=KEY, known=known)
     if fit.has("enrichment"):
         found["enrichment"] = fit.found("enrichment")
+    for name in ("compare", "compare_samples", "annotation"):
+        if fit.has(name):
+            found[name] = fit.found(name)
     return found
 
 
@@ -157,6 +160,10 @@ def run_figures(
         figures["markers"] = lambda: pl.markers(adata, key=KEY, color=known)
     if fit.has("enrichment"):
         figures["enrichment"] = lambda: pl.enrichment(adata, key=KEY)
+    if fit.has("compare"):
+        figures["compare"] = lambda: pl.compare(adata, key=KEY)
+    if fit.has("annotation"):
+        figures["annotation"] = lambda: pl.annotation(adata, key=KEY)
     return {name: draw for name, draw in figures.items() if only is None or name in only}
 
 

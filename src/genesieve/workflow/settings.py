@@ -47,6 +47,8 @@ class Settings(_OfFit):  # type: ignore[misc]  # its base is made from the table
     preset: str | None = None
     known: str | None = None  # column of obs with the known types
     batch: str | None = None  # column of obs with the batches
+    groupby: str | None = None  # column of obs with groups to compare, with the samples as replicates
+    sample: str | None = None  # column of obs with the samples
     method: str | None = None  # one of the paper's factorisations
     exclude_genes: str | None = None
 
@@ -157,7 +159,14 @@ OF_PANEL = (
     "min_per_program",
     "efficiency",
 )
-NAMES = (*(item.name for item in (*fields(Settings), *fields(Resources))), "missing", "gene_sets", "force", *OF_PANEL)
+NAMES = (
+    *(item.name for item in (*fields(Settings), *fields(Resources))),
+    "missing",
+    "gene_sets",
+    "markers",
+    "force",
+    *OF_PANEL,
+)
 # A setting in an error: what it begins with, a name that is no English word (nor part of a path), or one with a value.
 NAMED = re.compile(
     rf"^({'|'.join(NAMES)})(?= )|(?<![\w/.'])({'|'.join(name for name in NAMES if '_' in name)})(?![\w/.'=])"

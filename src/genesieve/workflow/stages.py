@@ -22,6 +22,7 @@ from genesieve.tl.fit import given_genes
 from genesieve.workflow.cluster import open_on_dask
 from genesieve.workflow.outputs import KEY
 from genesieve.workflow.provenance import available_memory, fingerprint, sampled_fingerprint
+from genesieve.workflow.samples import check_groups, compare_groups
 from genesieve.workflow.settings import Resources, Settings, asked_for
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def take(data: Place | AnnData, settings: Settings, resources: Resources) -> Giv
         _check_known(adata, settings.known, name)
     if settings.batch is not None:
         _check_batch(adata, settings.batch, name)
+    check_groups(adata, settings, name)
     source = {
         "path": path,
         "name": "AnnData" if path is None else Path(path).name,
@@ -154,7 +156,7 @@ def prepare(adata: AnnData, settings: Settings) -> None:
             raise RequestError(f"{name} must be between 1 and {most} ({why}), got {getattr(settings, name)}")
 
 
-def interpret(adata: AnnData, gene_sets: Place | None) -> None:
+def interpret(adata: AnnData, settings: Settings, gene_sets: Place | None, markers: Place | None) -> None:
     """Tables of the fit, into its slots."""
     tl.gene_scores(adata, key=KEY)
     tl.markers(adata, key=KEY)
@@ -162,10 +164,22 @@ def interpret(adata: AnnData, gene_sets: Place | None) -> None:
     tl.biclusters(adata, key=KEY)
     tl.outliers(adata, key=KEY)
     if gene_sets is not None:
-        try:
+        with _not_to_lose_the_fit("enrichment"):
             enrich_object(adata, gene_sets)
-        except FileError as error:  # no reason to lose the fit
-            warnings.warn(f"no enrichment: {error}", UserWarning, stacklevel=2)
+    if markers is not None:
+        with _not_to_lose_the_fit("names"), about_gene_sets(markers):
+            tl.annotate(adata, markers, key=KEY)
+    with _not_to_lose_the_fit("comparison"):
+        compare_groups(adata, settings)
+
+
+@contextmanager
+def _not_to_lose_the_fit(what: str) -> Iterator[None]:
+    """What cannot be found is said, and the run goes on."""
+    try:
+        yield
+    except ValueError as error:
+        warnings.warn(f"no {what}: {error}", UserWarning, stacklevel=3)
 
 
 def enrich_object(adata: AnnData, gene_sets: Place) -> None:

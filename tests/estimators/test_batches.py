@@ -179,3 +179,58 @@ def test_labels_for_a_fit_without_batches_are_refused():
     fitted = model().fit(adata.X)
     with pytest.raises(ValueError, match="batches must be None for a fit without batches"):
         fitted.transform(adata.X, batches=batches_of(adata))
+
+
+# ---------------------------------------------------------------------------------------- wherever the cells are
+
+
+def assert_same_fit(model, expected):
+    np.testing.assert_allclose(model.batch_scales_, expected.batch_scales_, rtol=1e-5)
+    np.testing.assert_array_equal(model.get_support(), expected.get_support())
+    assert model.objective_ == pytest.approx(expected.objective_, rel=1e-6)
+
+
+def test_a_fit_from_a_file_is_that_of_memory(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    adata = planted()
+    expected = model().fit(adata.X, batches=batches_of(adata))
+    with h5py.File(tmp_path / "cells.h5", "w") as file:
+        stored = file.create_dataset("X", data=adata.X.toarray(), chunks=(50, adata.n_vars))
+        assert_same_fit(model().fit(stored, batches=batches_of(adata)), expected)
+
+
+def test_a_fit_on_dask_is_that_of_memory():
+    da = pytest.importorskip("dask.array", reason="Dask arrays are not installed: pip install genesieve[dask]")
+    adata = planted()
+    expected = model().fit(adata.X, batches=batches_of(adata))
+    X = da.from_array(adata.X.toarray(), chunks=(130, adata.n_vars))
+    found = model().fit(X, batches=batches_of(adata))
+    assert_same_fit(found, expected)
+    usages = [fitted.transform(data, batches=batches_of(adata)) for fitted, data in ((found, X), (expected, adata.X))]
+    np.testing.assert_allclose(*usages, atol=1e-3)
+
+
+def test_a_fit_goes_on_from_its_checkpoint_and_not_from_that_of_other_batches(tmp_path):
+    adata, file = planted(), tmp_path / "fit.npz"
+    labels = batches_of(adata)
+    expected = model(init="random").fit(adata.X, batches=labels)
+    model(init="random", checkpoint=file, callback=lambda progress: progress.iteration == 2).fit(
+        adata.X, batches=labels
+    )
+    resumed = model(init="random", checkpoint=file).fit(adata.X, batches=labels)
+    assert_same_fit(resumed, expected)
+    assert resumed.n_iter_ == expected.n_iter_
+    for others in (None, np.roll(labels, 7)):
+        with pytest.raises(ValueError, match="checkpoint must be of the same fit"):
+            model(init="random", checkpoint=file).fit(adata.X, batches=others)
+
+
+def test_scales_of_more_cells_than_the_sample_are_of_all_cells(monkeypatch):
+    adata = planted()
+    monkeypatch.setattr("genesieve.core.batches.SAMPLE_CELLS", 200)
+    labels = batches_of(adata).astype(object)
+    labels[:2] = "rare"  # may be absent from the sample
+    fitted = model().fit(adata.X, batches=labels)
+    whole = model().fit(adata.X, batches=batches_of(adata))
+    log = np.log(fitted.batch_scales_[:3]), np.log(whole.batch_scales_)
+    assert np.corrcoef(log[0].ravel(), log[1].ravel())[0, 1] > 0.9

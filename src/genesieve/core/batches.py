@@ -24,7 +24,7 @@ from genesieve.core.weights import variation_weights
 
 # Cells that scales and programs are found on in turn, and the rounds of it; then so many rounds on all cells.
 SAMPLE_CELLS = 4000
-ROUNDS = 15
+ROUNDS = 25
 LAST_ROUNDS = 1
 # Programs follow what is left of a batch, so that a round finds but a part of it: go further by this power, short of
 # twice as far, where rounds would no longer settle.

@@ -1,0 +1,63 @@
+"""The places of docs/batches.md."""
+
+from __future__ import annotations
+
+from benchmarks.batches import goals
+from benchmarks.batches.goals import kang_mean, planted_mean
+from benchmarks.batches.planted import EFFECTS, LEVELS
+from benchmarks.harness.peers import Missing
+from benchmarks.harness.report import NONE, goal_table, number, table
+from benchmarks.harness.results import Results
+
+FITS = {
+    "free": "no effects",
+    "free_known": "no effects, batches named all the same",
+    "ignored": "effects, batches not named",
+    "known": "effects, batches named",
+}
+FIELDS = {"correlation": "usages", "area": "batch told by usages (area)", "planted": "selected genes planted"}
+KANG = {
+    "ignored": "programs, condition not named",
+    "known": "programs, condition as batch",
+    "ignored_graph": "graph labels, condition not named",
+    "known_graph": "graph labels, condition as batch",
+    "harmony": "scanpy, Harmony, Leiden (best of six resolutions)",
+}
+KANG_FIELDS = {"cell_type": "types (NMI)", "condition": "condition (NMI)", "seconds": "s"}
+
+
+def fill(results: Results) -> dict[str, str]:
+    """The text of every place."""
+    return {
+        "goals": goal_table([goal.row(results) for goal in goals.GOALS]),
+        "planted": planted_table(results),
+        "kang": kang_table(results),
+    }
+
+
+def planted_table(results: Results) -> str:
+    """Every fit at every level and effect that was run."""
+    body = []
+    for level in LEVELS:
+        for effect in EFFECTS:
+            if results.measured(kind="planted", what=level, effect=effect):
+                found = [
+                    [number(planted_mean(results, level, effect, how, field), 3) for field in FIELDS] for how in FITS
+                ]
+                body += [[level, str(effect), title, *row] for title, row in zip(FITS.values(), found, strict=True)]
+    return table(["level", "effect", "fit", *FIELDS.values()], body)
+
+
+def kang_table(results: Results) -> str:
+    """Ways to label the cells."""
+    return table(
+        ["labels", *KANG_FIELDS.values()],
+        [[title, *(_mean(results, how, field) for field in KANG_FIELDS)] for how, title in KANG.items()],
+    )
+
+
+def _mean(results: Results, how: str, field: str) -> str:
+    try:
+        return number(kang_mean(results, how, field), 1 if field == "seconds" else 3)
+    except Missing:
+        return NONE

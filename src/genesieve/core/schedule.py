@@ -124,7 +124,8 @@ class Schedule:
             placed = placed._replace(factors=factors, penalty=fitted.penalty)
         if as_is:
             early = self._early(problem, sampling.at_hand(many, rng), SETTLE_TOLERANCE * problem.tol)
-            placed = placed._replace(factors=self._solve(replace(early, exact=False), placed.factors).factors)
+            start = Factors(FROM_ZERO, placed.factors.W)  # the same wherever H is
+            placed = placed._replace(factors=self._solve(replace(early, exact=False), start).factors)
         return placed
 
     def _settles_as_is(self, many: Cells) -> bool:

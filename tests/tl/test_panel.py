@@ -87,6 +87,7 @@ def test_a_panel_is_the_same_however_values_are_stored(adata, storage):
     assert list(tl.panel(other, 12)["gene"]) == list(tl.panel(adata, 12)["gene"])
 
 
+@pytest.mark.filterwarnings("ignore:programs have nearly the same genes:UserWarning")  # of the fit: its rank is a guess
 def test_a_platform_that_sees_less_keeps_less():
     data = gs.datasets.programs("easy", n_cells=300, n_genes=400, random_state=0)
     gs.pp.prepare(data)

@@ -92,10 +92,12 @@ def path(adata: AnnData, *, key: str = "ssnmf", ax: Axes | None = None) -> Axes:
     for color, (column, words) in zip(OKABE_ITO, lines.items(), strict=False):
         ax.plot(table["n_genes"], table[column], color=color, marker="o", markersize=3, linewidth=1.0, label=words)
     ax.set_xscale("log")
+    ax.set_xticks(table["n_genes"], [f"{budget:,}" for budget in table["n_genes"]], fontsize=SMALL, rotation=45)
+    ax.minorticks_off()
     ax.set_ylim(0, 1.03)
     label(ax.set_xlabel, "gene budget")
     label(ax.set_ylabel, "share")
-    ax.legend(fontsize=SMALL, frameon=False, loc="lower right")
+    ax.legend(fontsize=SMALL, frameon=False, loc="best")
     open_frame(ax)
     return ax
 

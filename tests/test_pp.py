@@ -225,6 +225,15 @@ def test_what_was_done_is_logged(caplog):
     assert "of 40 genes, those seen in at least 2 cells" in caplog.text
 
 
+def test_it_is_said_that_fractions_may_be_counts(caplog):
+    with caplog.at_level(logging.INFO, logger="genesieve"):
+        pp.prepare(make(draw_counts() * 10.5))
+        assert "estimated or corrected counts need values='counts'" in caplog.text
+        caplog.clear()
+        pp.prepare(make(draw_counts() * 10.5), values="linear")
+        assert "values='counts'" not in caplog.text
+
+
 @pytest.mark.parametrize("values", ["counts", "linear", "log"])
 def test_the_caller_knows_better(values):
     adata = make(draw_counts())

@@ -71,8 +71,8 @@ def draw_scores(results: Results, path: Path) -> bool:
     """A panel a data set, a line a method, a dot a size."""
     n_genes = SIZES[0]
     methods = [name for name in PEERS if scores(results, name, n_genes)]
-    if not methods:
-        return False
+    if len({data for name in methods for data in scores(results, name, n_genes)}) < 2:
+        return False  # a table says it as well
     methods.sort(key=lambda name: mean(scores(results, name, n_genes)) or 0.0)
     size = (2.4 + 1.5 * len(SETS), 1.0 + 0.26 * len(methods))
     with picture(path, 1, len(SETS), size=size, sharey=True, squeeze=False) as (_, grid):

@@ -129,7 +129,16 @@ def prepare(
     survey = Blocks(as_source(X)).survey()
     recipe = _recipe(X, survey, values, min_cells, target_sum, preset)
     _follow(recipe, adata, X, _kept_genes(survey.seen, X.shape[0], recipe.min_cells), layer, raw_layer)
+    write_preparation(adata, {**read_preparation(adata), **_quality(survey)})
     return adata if copy else None
+
+
+def _quality(survey: Survey) -> dict[str, float]:
+    """Depth and richness of the cells before anything was done to them."""
+    low, median, high = np.quantile(survey.totals, [0.05, 0.5, 0.95])
+    totals = {"total_low": float(low), "total_median": float(median), "total_high": float(high)}
+    n_cells = len(survey.totals)
+    return totals | {"genes_a_cell": float(survey.seen.sum() / n_cells), "empty_cells": int((survey.totals == 0).sum())}
 
 
 def prepare_like(
@@ -334,4 +343,6 @@ def describe(done: dict[str, Any]) -> str:
     )
     depth = f"depth scaled to {done['target_sum']:,.0f}" if done["target_sum"] else "depth as it was"
     log = "logged before" if done["log"] == "none" else f"logarithm {done['log']}"
-    return f"values are {done['values']} (by {done['values_from']}); {genes}; {depth}; {log}"
+    guessed = done["values"] == "linear" and done["values_from"] != "the caller"
+    hint = "; estimated or corrected counts need values='counts'" if guessed else ""  # they look like TPM
+    return f"values are {done['values']} (by {done['values_from']}); {genes}; {depth}; {log}{hint}"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls as lawson_hanson
 
-from genesieve.core.nnls import nnls
+from genesieve.core.nnls import few_sweeps, nnls
 
 problems = st.tuples(st.integers(1, 8), st.integers(0, 2**32 - 1))
 
@@ -64,6 +64,22 @@ def test_never_raises_a_row_even_where_the_form_is_not_convex(problem, rho):
     slope = end @ gram - cross
     assert (slope >= -1e-5 * (1 + np.abs(cross))).all()
     assert (np.abs(slope[end > 1e-6]) <= 1e-5 * (1 + np.abs(cross).max())).all()
+
+
+@given(problems, st.floats(0, 5))
+def test_a_few_sweeps_lie_between_the_start_and_the_end(problem, rho):
+    A, B = make(*problem)
+    gram, cross = A.T @ A + rho * (1 - np.eye(A.shape[1])), B @ A
+    start = np.random.default_rng(1).random(cross.shape)
+
+    def value(x):
+        return 0.5 * np.einsum("ij,jk,ik->i", x, gram, x) - np.einsum("ij,ij->i", x, cross)
+
+    end = few_sweeps(gram, cross, start)
+    assert (end >= 0).all()
+    assert (value(end) <= value(start) + 1e-9 * (1 + np.abs(value(start)))).all()
+    if rho == 0:
+        assert (value(nnls(gram, cross, end)) <= value(end) + 1e-9 * (1 + np.abs(value(end)))).all()
 
 
 @pytest.mark.parametrize("rank", [3, 12, 62, 63, 90])

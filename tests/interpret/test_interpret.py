@@ -141,6 +141,13 @@ def test_one_group_has_no_outliers(draw):
     assert not outliers.find_outliers(usage[:, None], np.eye(1)).flagged.any()
 
 
+def test_a_low_group_that_is_no_exception_is_a_part_of_the_data():
+    rng = np.random.default_rng(0)
+    for n_low, flagged in ((30, True), (200, False)):
+        usage = np.concatenate([rng.normal(5.0, 0.1, n_low), rng.normal(10.0, 0.1, 1000 - n_low)])
+        assert outliers.find_outliers(usage[:, None], np.eye(1)).flagged.any() == flagged
+
+
 def test_cells_without_usage_are_outliers_always():
     H = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]])
     found = outliers.find_outliers(H, np.eye(2))

@@ -17,13 +17,14 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.patches import Circle, Rectangle
 from matplotlib.transforms import Bbox
 
 import genesieve as gs
 from genesieve import pl, tl
 from genesieve.pl._parts import spread_out, thin
-from genesieve.pl._style import distinct_colors
+from genesieve.pl._style import OKABE_ITO, TOL_MUTED, TOL_VIBRANT, distinct_colors
 from genesieve.pl.sets import exclusive_sizes
 
 RANK = 5
@@ -545,3 +546,21 @@ def test_markers_must_be_found_before_they_are_drawn(adata):
     for draw in (pl.markers, lambda data: pl.top_genes(data, values="score")):
         with pytest.raises(KeyError, match=r"no 'ssnmf_markers', run gs\.tl\.markers first"):
             draw(adata)
+
+
+@pytest.mark.parametrize("hues", [OKABE_ITO, TOL_MUTED, TOL_VIBRANT])
+def test_forty_groups_have_forty_colours_that_differ_in_more_than_a_shade(hues):
+    colors = distinct_colors(40, hues)
+    rgb = np.array([to_rgb(color) for color in colors])
+    apart = np.linalg.norm(rgb[:, None] - rgb, axis=2) + 2 * np.eye(40)
+    assert apart.min() > 0.09
+    assert distinct_colors(43, hues)[40:] == colors[:3]
+
+
+def test_a_few_genes_of_each_bicluster_are_shown_once_and_all_named(adata):
+    ax = pl.biclusters(adata, n_genes=3)
+    image = ax.get_images()[0].get_array()
+    table = adata.uns["ssnmf_biclusters"]
+    assert image.shape[0] <= 3 * table["program"].nunique()
+    names = [text.get_text() for text in ax.texts if text.get_text() in set(table["gene"])]
+    assert len(names) == len(set(names)) == image.shape[0]

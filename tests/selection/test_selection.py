@@ -7,7 +7,7 @@ from scipy import sparse
 
 import genesieve as gs
 from genesieve.selection.choose import select
-from genesieve.selection.held_out import adjusted, held_out
+from genesieve.selection.held_out import adjusted, errors_of, gains_of, parts_of
 from genesieve.selection.spectrum import spectrum
 from genesieve.selection.standardise import equalise, linear, standardise
 
@@ -44,7 +44,8 @@ def test_depth_and_logarithm_do_not_matter(counts):
     depth = X.sum(axis=1, keepdims=True)
     logged = np.log1p(X / depth * 1e4)
     assert linear(counts.X)[1] == "counts"
-    assert linear(logged)[1] == linear(logged / np.log(2))[1] == "scaled counts"
+    assert linear(logged)[1] == linear(logged / np.log(2))[1] == "counts"
+    assert linear(X * 7 + (X > 0) * np.arange(X.shape[1]))[1] == "reads"
     assert linear(np.sqrt(X))[1] == "values"
     first, second = suggest(X), suggest(sparse.csr_matrix(logged))
     assert first.n_components == second.n_components
@@ -70,7 +71,8 @@ def test_every_direction_is_judged_by_what_it_has_not_seen(counts):
     rng = np.random.default_rng(0)
     R = standardise(counts.X).values
     found = spectrum(R, 20, rng)
-    error = held_out(R, found.n_above + 6, found.n_above, rng).error
+    width = found.n_above + 6
+    error = errors_of(R, parts_of(R, width, rng), width).error
     assert np.all(np.diff(error[found.n_above - 1 :]) > 0)
     assert error[0] == 1.0
 
@@ -85,7 +87,8 @@ def test_adjusted_p_values_are_of_genes_that_gain():
     rng = np.random.default_rng(1)
     R = rng.normal(size=(300, 400)).astype(np.float32)
     R[:, :6] += 2 * rng.choice([-1, 1], (300, 1)).astype(np.float32)
-    p = adjusted(held_out(R + 3, 4, 2, rng).genes)
+    R += 3
+    p = adjusted(gains_of(R, parts_of(R, 4, rng), 2))
     assert (p[:6] < 0.05).all()
     assert (p[6:] < 0.05).sum() <= 6
 
@@ -195,6 +198,19 @@ def test_impossible_choices_are_refused(counts, choices, error):
 def test_words_other_than_auto_are_refused(counts):
     with pytest.raises(ValueError, match="n_components must be a whole number or 'auto', got 'many'"):
         gs.SSNMF("many").fit(counts.X)
+
+
+def test_a_path_keeps_its_budgets_and_is_drawn():
+    adata = gs.datasets.demo()
+    gs.tl.path(adata, 4, [30, 300, 100])
+    table = adata.uns["ssnmf_path"]
+    assert list(table["n_genes"]) == [30, 100, 300]
+    assert np.all(np.diff(table["explained"]) > 0)
+    assert table["labels_kept"].iloc[-1] == pytest.approx(1.0)
+    assert table["genes_kept"].between(0, 1).all()
+    assert len(gs.pl.path(adata).lines) == 3
+    with pytest.raises(KeyError, match=r"run gs\.tl\.path first"):
+        gs.pl.path(gs.datasets.demo())
 
 
 @pytest.mark.parametrize("view", ["programs", "held_out", "genes"])

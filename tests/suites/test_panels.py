@@ -33,9 +33,16 @@ def test_the_page_has_a_place_for_all_that_is_measured(tmp_path):
 
 
 def test_goals_are_read_from_the_records():
-    rows = {goal.goal: goal.row(results(panel=0.7, pca=0.71, spapros=0.705)) for goal in goals.GOALS}
+    rows = {
+        goal.goal: goal.row(results(panel=0.7, pca=0.71, hvg=0.1, random=0.1, spapros=0.705)) for goal in goals.GOALS
+    }
     verdicts = [row.verdict for row in rows.values()]
     assert verdicts == ["met", "met", "missed by 0.010", "missed by 0.010", "-", "-", "met"]
+
+
+def test_a_goal_about_all_sets_is_open_until_all_are_measured():
+    some = Results({each["job"]: each for each in (record("kang", name, 50, 0.7) for name in ("panel", "pca"))})
+    assert goals.best_free(50)(some)[1] == goals.OPEN
 
 
 def test_every_method_of_ours_chooses_as_many_genes_as_asked_for():

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from genesieve._report.findings import UNSURE, Findings, Grouping
-from genesieve._report.words import count, counted, p_value, percent
+from genesieve._report.words import count, counted, listed, number, p_value, percent
 from genesieve.metrics import nmi
 from genesieve.pl._programs import Programs
+from genesieve.pp import describe
 from genesieve.tl._tables import gene_table, leading, marker_genes, significant
 
 LEADING_GENES = 10  # named on a program's card
@@ -23,6 +24,7 @@ STILL_SETS = 100
 PRINTED_SETS = 40  # of these in print
 STILL_SHARED = 12  # genes named of each of them
 MOST_SETS = 5000  # rows of the table of gene sets, which would make the page heavy; the smallest p-values are kept
+FLAGGED = 5  # programs that the headline names
 MOST_OUTLIERS = 100  # named on the page
 
 
@@ -52,6 +54,7 @@ class Card:
     genes: list[str] = field(default_factory=list)
     n_standing_out: int = 0
     sets: list[dict[str, Any]] = field(default_factory=list)
+    flag: str = ""  # what to look at twice
 
 
 def program_cards(findings: Findings) -> list[Card]:
@@ -64,6 +67,7 @@ def program_cards(findings: Findings) -> list[Card]:
             genes=markers[i],
             n_standing_out=int(findings.standing_out[:, i].sum()),
             sets=_leading_sets(findings.enrichment, i),
+            flag=findings.flags[i],
         )
         for i in range(len(programs))
     ]
@@ -120,12 +124,25 @@ def headline(findings: Findings, cards: list[Card]) -> list[str]:
         else f"all {count(n_genes)} genes"
     )
     found = f"{counted(len(cards), 'program')} on {genes}"
+    first = f"{found} describe {counted(n_cells, 'cell')}."
+    rest = [*_sizes(findings, cards), _sureness(findings), *_variation(findings), *_agreement(findings)]
+    return [first, *rest, *_doubts(cards)]
+
+
+def _variation(findings: Findings) -> list[str]:
     if findings.explained is None:
-        first = f"{found} describe {counted(n_cells, 'cell')}."
-    else:
-        share = percent(findings.explained)
-        first = f"{found} explain {share} of the variation (sum of squares) in {counted(n_cells, 'cell')}."
-    return [first, *_sizes(findings, cards), _sureness(findings), *_agreement(findings)]
+        return []
+    share = percent(findings.explained)
+    return [f"The programs explain {share} of what these genes vary from cell to cell; most of the rest is chance."]
+
+
+def _doubts(cards: list[Card]) -> list[str]:
+    flagged = [card.title for card in cards if card.flag]
+    if not flagged:
+        return []
+    return [
+        f"Look twice at {listed(flagged[:FLAGGED])}{' and others' if len(flagged) > FLAGGED else ''}, flagged below."
+    ]
 
 
 def _sizes(findings: Findings, cards: list[Card]) -> list[str]:
@@ -144,8 +161,8 @@ def _sizes(findings: Findings, cards: list[Card]) -> list[str]:
 def _sureness(findings: Findings) -> str:
     unsure = percent(float(findings.confidence.unsure.mean()))
     if findings.confidence.measured:
-        return f"{unsure} of the cells are unsure: their label has a confidence below {UNSURE:g}."
-    return f"{unsure} of the cells are unsure: they use a second program more than half as much as their first."
+        return f"Of all cells, {unsure} are unsure: their label has a confidence below {UNSURE:g}."
+    return f"Of all cells, {unsure} are unsure: they use a second program more than half as much as their first."
 
 
 def _agreement(findings: Findings) -> list[str]:
@@ -214,6 +231,28 @@ def _set_row(row: Any) -> list[Any]:
 def readable(term: object) -> str:
     """A gene set's name with spaces for underscores."""
     return str(term).replace("_", " ")
+
+
+def quality(findings: Findings) -> list[tuple[str, str]]:
+    """The data and how they were prepared, as rows of names and values."""
+    done = findings.preparation
+    rows = [("cells", count(len(findings.cells)))]
+    if not done:
+        return [*rows, ("genes", count(len(findings.fit.genes))), ("preparation", "not by genesieve")]
+    given, kept = int(done["n_genes_given"]), int(done["n_genes_kept"])
+    rows += [("genes in the data", count(given)), ("genes dropped as too rarely seen", count(given - kept))]
+    if "genes_a_cell" in done:
+        rows += [
+            ("genes seen in a cell, on average", count(round(float(done["genes_a_cell"])))),
+            ("total of a cell, median (5% to 95%)", _spread(done)),
+            ("cells without any expression", count(int(done["empty_cells"]))),
+        ]
+    return [*rows, ("preparation", describe(done))]
+
+
+def _spread(done: dict[str, Any]) -> str:
+    low, middle, high = (number(float(done[f"total_{name}"])) for name in ("low", "median", "high"))
+    return f"{middle} ({low} to {high})"
 
 
 def outlier_names(findings: Findings) -> list[str]:

@@ -6,7 +6,6 @@ import warnings
 from base64 import b64encode
 from collections.abc import Callable
 from io import BytesIO
-from typing import Any
 
 import numpy as np
 from anndata import AnnData
@@ -36,23 +35,6 @@ def still_pictures(findings: Findings, shown: np.ndarray, layout: Layout) -> dic
         "usages": draw(PAGE, rows + 0.6 + legend, lambda ax: pl.usages(scratch, key=KEY, color=color, ax=ax)),
         "loadings": draw(PAGE, rows + 1.1, lambda ax: pl.loadings(scratch, key=KEY, ax=ax)),
     }
-
-
-def course(record: dict[str, Any], width: float, height: float) -> dict[str, Any] | None:
-    """The objective's course as the points of a line within a box, with what its axes say."""
-    objective = np.asarray(record.get("history", {}).get("objective", ()), dtype=float)
-    if len(objective) < 2 or not np.isfinite(objective).all():
-        return None
-    passes = np.asarray(record["history"].get("passes", np.arange(1, len(objective) + 1)), dtype=float)
-    span = [(values.min(), max(np.ptp(values), np.finfo(float).tiny)) for values in (passes, objective)]
-    x = (passes - span[0][0]) / span[0][1] * width
-    y = (1 - (objective - span[1][0]) / span[1][1]) * height
-    keep = np.unique(np.linspace(0, len(x) - 1, min(len(x), 300)).astype(int))
-    return {
-        "points": [(round(float(x[i]), 1), round(float(y[i]), 1)) for i in keep],
-        "first": float(objective.max()), "last": float(objective.min()),
-        "begin": float(passes.min()), "end": float(passes.max()),
-    }  # fmt: skip
 
 
 def _scratch(findings: Findings) -> AnnData:

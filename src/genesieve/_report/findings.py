@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.colors import is_color_like, to_hex
 
 from genesieve._anndata import check_unique_genes, without_stream
-from genesieve._slots.read import Fit, read_column, read_fit
+from genesieve._slots.read import Fit, read_column, read_fit, read_preparation
 from genesieve.interpret.genes import bicluster_genes
 from genesieve.interpret.labels import margin
 from genesieve.pl._programs import Programs, column_colors, read_programs
-from genesieve.pl._style import OKABE_ITO, TOL_MUTED, distinct_colors
+from genesieve.pl._style import OKABE_ITO, TOL_MUTED, TOL_VIBRANT, distinct_colors
+from genesieve.tl._tables import program_flags
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -78,7 +79,9 @@ class Findings:
     n_given: int  # genes that the fit could choose from
     enrichment: pd.DataFrame | None
     outliers: np.ndarray | None  # mask of the cells
-    explained: float | None  # share of the sum of squares
+    explained: float | None  # share of the selected genes' variation
+    flags: list[str]  # what to look at twice in every program
+    preparation: dict[str, Any]  # what was done to the values
 
 
 def read_findings(adata: AnnData, key: str, known: str | None) -> Findings:
@@ -89,7 +92,9 @@ def read_findings(adata: AnnData, key: str, known: str | None) -> Findings:
     programs = read_programs(adata, key)
     programs = replace(programs, colors=plain_colors(programs.colors))
     labels = fit.of_cells("labels")
-    clusters = _group(adata, labels, "cluster")  # in other colours: a cluster should not look like a program
+    clusters = _group(
+        adata, labels, "cluster", TOL_VIBRANT
+    )  # in other colours: a cluster should not look like a program
     same = _are_programs(clusters, programs)
     if same:
         clusters = Grouping("program", programs.names, programs.colors, programs.of_cell)
@@ -107,7 +112,9 @@ def read_findings(adata: AnnData, key: str, known: str | None) -> Findings:
         n_given=int(fit.given.sum()),
         enrichment=fit.found("enrichment") if fit.has("enrichment") else None,
         outliers=fit.of_cells("outlier").to_numpy(dtype=bool) if fit.has("outlier") else None,
-        explained=float(fit.record["explained"]) if "explained" in fit.record else None,
+        explained=float(fit.record["explained_variation"]) if "explained_variation" in fit.record else None,
+        flags=program_flags(fit),
+        preparation=read_preparation(adata),
     )
 
 
@@ -118,10 +125,10 @@ def plain_colors(colors: Sequence[str], hues: Sequence[str] = OKABE_ITO) -> list
     return [to_hex(color) if is_color_like(color) else default for color, default in pairs]
 
 
-def _group(adata: AnnData, values: pd.Series, title: str) -> Grouping:
+def _group(adata: AnnData, values: pd.Series, title: str, hues: Sequence[str] = TOL_MUTED) -> Grouping:
     categories = values.astype("category").cat
     names = [str(name) for name in categories.categories]
-    colors = plain_colors(column_colors(adata, str(values.name), len(names), TOL_MUTED)[: len(names)], TOL_MUTED)
+    colors = plain_colors(column_colors(adata, str(values.name), len(names), hues)[: len(names)], hues)
     return Grouping(title, names, colors, np.asarray(categories.codes, dtype=np.int64))
 
 

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from genesieve._checks import check_integer
 from genesieve._files import write_whole
 from genesieve._report import content, words
-from genesieve._report.figures import course, still_pictures
+from genesieve._report.figures import still_pictures
 from genesieve._report.findings import UNSURE, Findings, read_findings
 from genesieve._report.layout import MOST_SHOWN, choose_cells, place_cells
 from genesieve._report.payload import make_payload
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from anndata import AnnData
 
 SCRIPTS = ("base.js", "map.js", "heat.js", "tables.js", "start.js")
-PLOT = (440, 170)  # width and height of the convergence plot
 # Of the fit's parameters, what only means something to the program.
 INTERNAL = ("gauge_scale", "penalty", "gauge")
 
@@ -132,9 +131,9 @@ def _render(findings: Findings, **given: Any) -> str:
         crossing=content.crossing(findings),
         gene_rows=content.gene_rows(findings),
         outliers=content.outlier_names(findings),
+        by_size=sorted(cards, key=lambda card: -card.n_cells),
+        quality=content.quality(findings),
         samples=samples_section(findings.fit, findings.programs.names),
-        course=course(findings.fit.record, *PLOT),
-        plot=PLOT,
         parameters=words.facts(_parameters(findings.fit.params)),
         version=version("genesieve"),
         unsure=UNSURE,

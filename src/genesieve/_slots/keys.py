@@ -143,6 +143,11 @@ class Keys:
         return f"{self.key}_panel_fit"
 
     @property
+    def path(self) -> str:
+        """``uns``: table of fits with other budgets of genes."""
+        return f"{self.key}_path"
+
+    @property
     def select(self) -> str:
         """``uns``: how many programs and genes the data suggest, and why."""
         return f"{self.key}_select"

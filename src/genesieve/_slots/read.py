@@ -264,6 +264,15 @@ def read_selection(adata: AnnData, key: str) -> dict[str, Any]:
     return adata.uns[slot]
 
 
+def read_path(adata: AnnData, key: str) -> pd.DataFrame:
+    """How fits with other budgets of genes do."""
+    check_anndata(adata)
+    slot = Keys(key).path
+    if slot not in adata.uns:
+        raise KeyError(f"adata.uns has no {slot!r}, run gs.tl.path first; {_contents('uns', adata.uns)}")
+    return adata.uns[slot]
+
+
 def read_column(adata: AnnData, column: str, rule: str) -> pd.Series:
     """A column of ``obs`` that the caller names, by a ``rule`` such as ``"known must name a column"``."""
     columns = table_of(adata.obs)

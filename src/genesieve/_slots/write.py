@@ -150,6 +150,13 @@ def write_selection(adata: AnnData, key: str, found: Selection, names: pd.Index)
     write_found(adata, key, select=record)
 
 
+def write_path(adata: AnnData, key: str, rows: dict[str, np.ndarray]) -> None:
+    """Keep how fits with smaller budgets do."""
+    table = pd.DataFrame(rows)
+    table.index = table.index.astype(str)
+    write_found(adata, key, path=table)
+
+
 def write_outliers(adata: AnnData, key: str, found: Outliers, rule: dict[str, float]) -> None:
     """Mark the cells that use no program much; the rule is kept with what it found."""
     adata.obs[Keys(key).outlier] = found.flagged

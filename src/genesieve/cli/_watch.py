@@ -12,7 +12,7 @@ from types import FrameType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from genesieve.cli._screen import plain
+from genesieve.cli._screen import in_flags, plain
 from genesieve.core.solvers import Progress as Step
 from genesieve.workflow import Watcher
 
@@ -57,7 +57,7 @@ class Screen(Watcher):
 
     def say(self, line: str) -> None:
         """A line of its own; names in it are no markup."""
-        self.console.print(plain(line), markup=False, soft_wrap=True)
+        self.console.print(in_flags(plain(line)), markup=False, soft_wrap=True)
 
     @contextmanager
     def fit(self, most_iterations: int | None) -> Iterator[Callable[[Step], bool]]:

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from genesieve.core.nnls import nnls
+from genesieve.core.nnls import few_sweeps, nnls
 from genesieve.core.objective import gradient
 
 # Projected steps of one W step, at most, and the relative change that ends them sooner.
@@ -32,10 +32,13 @@ class Constraint(Protocol):
     def contains(self, W: np.ndarray) -> bool:
         """Whether W is in the set."""
 
-    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1) -> np.ndarray:
+    def best(
+        self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1, exact: bool = True
+    ) -> np.ndarray:
         """A point as low as can be had, never above a ``start`` in the set that spends the budget.
 
-        What is lowered is ``<W gram, W> / 2 - <cross, W>``, less half of ``gain_outside(W)``.
+        What is lowered is ``<W gram, W> / 2 - <cross, W>``, less half of ``gain_outside(W)``. If not ``exact``, it need
+        only be lower than ``start``, for less work.
         """
 
     def gain_outside(self, W: np.ndarray) -> float:
@@ -65,8 +68,10 @@ class NonNegative(NoBaseline):
     def contains(self, W: np.ndarray) -> bool:
         return bool((W >= 0).all())
 
-    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1) -> np.ndarray:
-        return nnls(gram, cross, start, threads=threads)
+    def best(
+        self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1, exact: bool = True
+    ) -> np.ndarray:
+        return (nnls if exact else few_sweeps)(gram, cross, start, threads=threads)
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,9 @@ class RowSparse:
     def contains(self, W: np.ndarray) -> bool:
         return bool((W >= 0).all() and self._keep(W.any(axis=1).astype(float))[W.any(axis=1)].all())
 
-    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1) -> np.ndarray:
+    def best(
+        self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1, exact: bool = True
+    ) -> np.ndarray:
         """The exact minimiser: genes are independent given H, so keep the budget's worth with the largest gain.
 
         A gene gains at most what it would without the bound at zero. So those with the most to gain are solved first,
@@ -101,7 +108,7 @@ class RowSparse:
         W, gains = np.zeros_like(cross), np.full(len(cross), -np.inf)
 
         def solve(rows: np.ndarray) -> None:
-            W[rows] = nnls(gram, cross[rows], start[rows], threads=threads)
+            W[rows] = (nnls if exact else few_sweeps)(gram, cross[rows], start[rows], threads=threads)
             gain = row_gains(gram, cross[rows], W[rows]) - baseline[rows]
             gains[rows] = np.where(W[rows].any(axis=1), gain, -np.inf)
 
@@ -132,7 +139,9 @@ class ColumnSparse(NoBaseline):
     def contains(self, W: np.ndarray) -> bool:
         return bool((W >= 0).all() and np.count_nonzero(W, axis=0).max(initial=0) <= self.n_genes)
 
-    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1) -> np.ndarray:
+    def best(
+        self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1, exact: bool = True
+    ) -> np.ndarray:
         return projected_descent(self, gram, cross, start)
 
 
@@ -149,7 +158,9 @@ class EntrySparse(NoBaseline):
     def contains(self, W: np.ndarray) -> bool:
         return bool((W >= 0).all() and np.count_nonzero(W) <= self.n_entries)
 
-    def best(self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1) -> np.ndarray:
+    def best(
+        self, gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1, exact: bool = True
+    ) -> np.ndarray:
         return projected_descent(self, gram, cross, start)
 
 

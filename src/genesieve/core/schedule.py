@@ -19,7 +19,7 @@ from genesieve.core.consensus import agreed
 from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
 from genesieve.core.objective import Overlap, Penalty, gram_of
 from genesieve.core.solvers import (
-    FINE_TOLERANCE,
+    LOW_RANK,
     SOLVERS,
     Factors,
     Journal,
@@ -28,6 +28,7 @@ from genesieve.core.solvers import (
     Solver,
     best_of,
     continuation,
+    fine_tolerance,
 )
 
 SPARSITIES = ("rows", "columns", "entries", None)
@@ -101,7 +102,7 @@ class Schedule:
         n_genes = max(sampling.SAMPLE_GENES, self.n_genes or 0, self.rank)
         few = sampling.sample(many, rng, n_genes=n_genes, required=self.required)
         cells, start = self._start(few.cells, problem, rng, genes=few.genes)
-        fitted = self._solve(self._early(problem, cells, FINE_TOLERANCE, genes=few.genes), start.factors)
+        fitted = self._solve(self._early(problem, cells, fine_tolerance(self.rank), genes=few.genes), start.factors)
         directions = few.embed(cells.directions) if isinstance(cells, LowRank) else None
         factors = Factors(FROM_ZERO, few.embed(fitted.factors.W))
         return WarmStart(factors, fitted.penalty, directions, start.stability)
@@ -109,18 +110,28 @@ class Schedule:
     def _settle(
         self, many: Cells, problem: Problem, placed: WarmStart | None, rng: np.random.Generator, journal: Journal
     ) -> WarmStart:
-        """Fit many of the cells on their leading directions; where X is small, that is left to the last step."""
+        """Fit many of the cells on their leading directions; what is left is for the last step."""
         if placed is None:
             cells, placed = self._start(many, problem, rng)
         else:
             cells = low_rank_approximation(many, self.rank, rng, near=placed.directions)
-        if cells is problem.cells:
-            return placed
-        early = self._early(problem, cells, SETTLE_TOLERANCE * problem.tol)
-        fitted = self._solve(replace(early, penalty=placed.penalty), placed.factors)
-        factors = fitted.factors if many is problem.cells else Factors(FROM_ZERO, fitted.factors.W)
-        journal.passes += many is problem.cells  # over all of X, if only on some directions
-        return placed._replace(factors=factors, penalty=fitted.penalty)
+        as_is = self._settles_as_is(many)
+        if cells is not problem.cells:
+            early = self._early(problem, cells, (1.0 if as_is else SETTLE_TOLERANCE) * problem.tol)
+            fitted = self._solve(replace(early, penalty=placed.penalty), placed.factors)
+            factors = fitted.factors if many is problem.cells else Factors(FROM_ZERO, fitted.factors.W)
+            journal.passes += many is problem.cells  # over all of X, if only on some directions
+            placed = placed._replace(factors=factors, penalty=fitted.penalty)
+        if as_is:
+            early = self._early(problem, sampling.at_hand(many, rng), SETTLE_TOLERANCE * problem.tol)
+            start = Factors(FROM_ZERO, placed.factors.W)  # the same wherever H is
+            placed = placed._replace(factors=self._solve(replace(early, exact=False), start).factors)
+        return placed
+
+    def _settles_as_is(self, many: Cells) -> bool:
+        """Whether quick steps on X itself come before the exact ones: on few cells, which all are in memory then."""
+        few = many.shape[0] <= sampling.SAMPLE_CELLS
+        return few and self.rank > LOW_RANK and self.init == "nmf" and self.orthogonality != "exact"
 
     def _finish(self, problem: Problem, settled: WarmStart, journal: Journal) -> Result:
         """Fit X as it is."""
@@ -135,14 +146,16 @@ class Schedule:
 
     def _problem(self, cells: Cells) -> Problem:
         strength = FIRST_PENALTY if self.orthogonality == "exact" else float(self.orthogonality)
-        tol = self._solver.few_cells_tol if cells.shape[0] <= sampling.SAMPLE_CELLS else self._solver.tol
+        few = cells.shape[0] <= sampling.SAMPLE_CELLS
+        tol = self._solver.few_cells_tol(self.rank) if few else self._solver.tol
         tol = tol if self.tol is None else self.tol
         return Problem(cells, self._constraint(cells), self._solver.penalty(strength), self.max_iter, tol)
 
     def _early(self, problem: Problem, cells: Cells, tol: float, *, genes: np.ndarray | None = None) -> Problem:
         """The problem on some or simpler cells, and on some of the genes, before X itself is visited."""
         constraint, max_iter = self._constraint(cells, genes), min(self.max_iter, starts.EARLY_ITERATIONS)
-        return replace(problem, cells=cells, constraint=constraint, max_iter=max_iter, tol=tol)
+        exact = self.rank <= LOW_RANK or not isinstance(cells, LowRank)  # which hold H, wherever X is
+        return replace(problem, cells=cells, constraint=constraint, max_iter=max_iter, tol=tol, exact=exact)
 
     def _solve(self, problem: Problem, start: Factors, journal: Journal | None = None) -> Result:
         """Under the penalty of the problem; for an orthogonal H under growing ones, unless these are behind it."""
@@ -174,7 +187,7 @@ class Schedule:
             return approximation, WarmStart(factors, problem.penalty, stability=found.stability)
         led = self._led(replace(problem, cells=on_chosen, constraint=NonNegative()), [fit.factors for fit in tried])
         finalists = [Factors(FROM_ZERO, chosen.embed(fit.factors.W)) for fit in different_minima(led)[:FINALISTS]]
-        on_all = self._early(problem, approximation, FINE_TOLERANCE, genes=genes)
+        on_all = self._early(problem, approximation, fine_tolerance(self.rank), genes=genes)
         best = best_of(self._led(on_all, [*finalists, first]))
         return approximation, WarmStart(best.factors, problem.penalty)
 
@@ -203,7 +216,7 @@ class Schedule:
         strength = 0.0 if self.orthogonality == "exact" else float(self.orthogonality)
         penalties = [self._solver.penalty(share * strength) for share in shares]
         alone = replace(
-            problem, cells=on_one_thread(problem.cells), max_iter=starts.EARLY_ITERATIONS, tol=FINE_TOLERANCE
+            problem, cells=on_one_thread(problem.cells), max_iter=starts.EARLY_ITERATIONS, tol=fine_tolerance(self.rank)
         )
         return side_by_side(
             lambda start: continuation(self._solver.run, alone, start, penalties, tol=0.0), tried, problem.cells.threads

@@ -10,7 +10,7 @@ from genesieve.core.cells.low_rank import low_rank_approximation, svd
 from genesieve.core.cells.sources import side_by_side
 from genesieve.core.constraints import NonNegative
 from genesieve.core.objective import Overlap, gram_of
-from genesieve.core.solvers import FINE_TOLERANCE, Factors, Problem, Result, bcd, best_of
+from genesieve.core.solvers import LOW_RANK, Factors, Problem, Result, bcd, best_of, fine_tolerance
 
 # Iterations of fits on few cells or few directions: they are cheap.
 EARLY_ITERATIONS = 100
@@ -62,6 +62,8 @@ def nmf(cells: Cells, rank: int, rng: np.random.Generator, *, n_starts: int | No
 
 def plain_fit(cells: Cells, rank: int, rng: np.random.Generator, *, n_starts: int | None = None) -> Result:
     """A plain NMF from the best of a few random starts, on few cells."""
+    if rank > LOW_RANK:
+        cells = sampling.at_hand(cells, rng)  # quick steps go on from the usages before
     approximation = low_rank_approximation(cells, rank, rng)
     few = sampling.sample(approximation, rng, n_cells=max(NMF_START_CELLS, rank), n_genes=NMF_START_GENES)
     tried = side_by_side(
@@ -76,7 +78,9 @@ def plain_fit(cells: Cells, rank: int, rng: np.random.Generator, *, n_starts: in
 
 
 def _plain_fit(cells: Cells, start: Factors, max_iter: int) -> Result:
-    return bcd(Problem(cells, NonNegative(), Overlap(), max_iter, FINE_TOLERANCE), start)
+    rank = start.W.shape[1]
+    problem = Problem(cells, NonNegative(), Overlap(), max_iter, fine_tolerance(rank), exact=rank <= LOW_RANK)
+    return bcd(problem, start)
 
 
 def balanced(factors: Factors, gram: np.ndarray) -> Factors:

@@ -5,7 +5,7 @@ from genesieve.pl.fit import convergence, outliers
 from genesieve.pl.heatmaps import loadings, usages
 from genesieve.pl.panel import panel
 from genesieve.pl.samples import annotation, compare, metaprograms
-from genesieve.pl.selection import selection
+from genesieve.pl.selection import path, selection
 from genesieve.pl.sets import overlap
 from genesieve.pl.tables import enrichment, top_genes
 
@@ -21,6 +21,7 @@ __all__ = [
     "outliers",
     "overlap",
     "panel",
+    "path",
     "selection",
     "top_genes",
     "usages",

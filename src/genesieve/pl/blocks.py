@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
@@ -16,7 +17,21 @@ from genesieve._slots.read import read_fit, read_projection
 from genesieve.pl._cells import MOST_CELLS, annotate_cells, order_cells, read_annotations
 from genesieve.pl._parts import GAP, describe, heat_map, mark, strip, thin
 from genesieve.pl._programs import gene_positions, pick_programs, read_programs
-from genesieve.pl._style import FRAME, PAGE, SEQUENTIAL, axes_or_new, label, say_nothing_to_show, shorten, text_width
+from genesieve.pl._style import (
+    CHARACTER_WIDTH,
+    FRAME,
+    LINE_HEIGHT,
+    PAGE,
+    POINTS,
+    SEQUENTIAL,
+    SMALL,
+    axes_or_new,
+    label,
+    say_nothing_to_show,
+    shorten,
+    size_in_points,
+    text_width,
+)
 from genesieve.pl.heatmaps import MOST_GENES, name_genes, relative_to
 
 if TYPE_CHECKING:
@@ -39,6 +54,7 @@ def biclusters(
     layer: str | None = None,
     scale: str | None = "gene",
     color: str | Sequence[str] | None = None,
+    n_genes: int | None = None,
     n_names: int | None = None,
     max_cells: int = MOST_CELLS,
     max_genes: int = MOST_GENES,
@@ -67,6 +83,8 @@ def biclusters(
         ``"gene"`` shows every gene relative to its largest value; ``None`` shows values as they are.
     color
         Columns of ``obs`` to show as strips above the cells, say known cell types.
+    n_genes
+        Show so many genes of each program, those that tell it from the others best, each gene once; ``None`` shows all.
     n_names
         Genes named for each bicluster; ``None`` names as many as fit.
     max_cells, max_genes
@@ -96,12 +114,13 @@ def biclusters(
     chosen = pick_programs(programs, fit.names)
     annotations = read_annotations(adata, color)
     cells = order_cells(fit, max_cells, chosen)
-    shown, owner = _read_genes(adata, key, genes, chosen)
+    shown, owner = _read_genes(adata, key, genes, chosen, n_genes)
     rows, step = thin(np.arange(len(shown)), owner, max_genes)
     names = {program: shorten(fit.names[program]) for program in np.unique(cells.program).tolist()}
     upright = all(len(name) <= SHORT_NAME for name in names.values())
     extra = sum(annotation.height for annotation in annotations) + (0.0 if upright else text_width([*names.values()]))
-    ax = axes_or_new(ax, PAGE, HEIGHT + extra)
+    tall = 0.0 if n_genes is None else len(rows) * SMALL * LINE_HEIGHT / POINTS + 1.0  # every gene can be named
+    ax = axes_or_new(ax, PAGE, max(HEIGHT, tall) + extra)
     if not len(rows) or not len(cells.index):
         return say_nothing_to_show(ax, f"no {GROUP[genes]} has both genes and cells")
     if values == "fitted":
@@ -112,8 +131,9 @@ def biclusters(
     top = annotate_cells(ax, fit, cells, annotations)
     strip(ax, "right", [fit.colors[program] for program in owner[rows]])
     _outline(ax, owner[rows], cells.program)
-    centres = np.array([np.flatnonzero(cells.program == program).mean() for program in names])
-    mark(ax, "top", centres, list(names.values()), pad=top + GAP, upright=upright)
+    named = _that_fit(ax, names, cells.program, upright)
+    centres = np.array([np.flatnonzero(cells.program == program).mean() for program in named])
+    mark(ax, "top", centres, [names[program] for program in named], pad=top + GAP, upright=upright)
     depth = name_genes(ax, "left", list(adata.var_names[shown[rows]]), owner[rows], n_names)
     label(ax.set_ylabel, describe(len(shown), "genes", step, f"by {GROUP[genes]}"), labelpad=depth)
     return ax
@@ -144,9 +164,29 @@ def markers(adata: AnnData, **options: Any) -> Axes:
     return biclusters(adata, genes="markers", **options)
 
 
-def _read_genes(adata: AnnData, key: str, genes: str, chosen: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+def _that_fit(ax: Axes, names: dict[int, str], of_cell: np.ndarray, upright: bool) -> list[int]:
+    """The programs whose names fit above the cells side by side, those with the most cells first, in their order."""
+    letters = max(map(len, names.values())) + 1 if upright else LINE_HEIGHT / CHARACTER_WIDTH
+    room = int(size_in_points(ax)[0] // (SMALL * CHARACTER_WIDTH * letters))
+    by_size = sorted(names, key=lambda program: -np.count_nonzero(of_cell == program))
+    return sorted(by_size[: max(room, 1)])
+
+
+def _telling(table: pd.DataFrame, genes: str, n_genes: int) -> pd.DataFrame:
+    """The genes of each program that tell it from the others best; a gene of several stays where it tells most."""
+    score = table[ORDER[genes]] * (table["specificity"] if genes == "biclusters" else 1.0)
+    table = table.assign(telling=score).sort_values("telling", ascending=False, kind="stable")
+    return table.drop_duplicates("gene").groupby("program", sort=False).head(n_genes)
+
+
+def _read_genes(
+    adata: AnnData, key: str, genes: str, chosen: Sequence[int], n_genes: int | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the programs' genes, program by program with the highest score first, and their programs."""
     table = read_projection(adata, key).found(genes)
+    if n_genes is not None:
+        check_integer("n_genes", n_genes, 1)
+        table = _telling(table, genes, n_genes)
     order = {"by": ["program", ORDER[genes]], "ascending": [True, False]}
     table = table[table["program"].isin(chosen)].sort_values(**order, kind="stable")
     slot = f"adata.uns[{getattr(Keys(key), genes)!r}]"

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from genesieve._checks import check_choice
-from genesieve._slots.read import read_selection
+from genesieve._slots.read import read_path, read_selection
 from genesieve.pl._style import COLUMN, LOUD, OKABE_ITO, QUIET, SMALL, axes_or_new, label, open_frame
 
 if TYPE_CHECKING:
@@ -58,6 +58,46 @@ def selection(adata: AnnData, *, view: str = "programs", key: str = "ssnmf", ax:
         _draw_genes(ax, found["genes"], int(found["suggested"]["n_genes"]))
     else:
         _draw_ranks(ax, found["table"], int(found["suggested"]["n_components"]), view)
+    open_frame(ax)
+    return ax
+
+
+def path(adata: AnnData, *, key: str = "ssnmf", ax: Axes | None = None) -> Axes:
+    """Fit, labels and genes against the budget of genes.
+
+    Parameters
+    ----------
+    adata
+        Data with a path, from `genesieve.tl.path`.
+    key
+        Name of the slot, before ``_path``.
+    ax
+        Axes to draw into; ``None`` makes a figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> gs.tl.path(adata, 4, [50, 100, 200])
+    >>> gs.pl.path(adata).get_xlabel()
+    'gene budget'
+    """
+    table = read_path(adata, key)
+    ax = axes_or_new(ax, COLUMN, HEIGHT)
+    lines = {"explained": "share explained", "labels_kept": "labels kept (NMI)", "genes_kept": "genes kept"}
+    for color, (column, words) in zip(OKABE_ITO, lines.items(), strict=False):
+        ax.plot(table["n_genes"], table[column], color=color, marker="o", markersize=3, linewidth=1.0, label=words)
+    ax.set_xscale("log")
+    ax.set_xticks(table["n_genes"], [f"{budget:,}" for budget in table["n_genes"]], fontsize=SMALL, rotation=45)
+    ax.minorticks_off()
+    ax.set_ylim(0, 1.03)
+    label(ax.set_xlabel, "gene budget")
+    label(ax.set_ylabel, "share")
+    ax.legend(fontsize=SMALL, frameon=False, loc="best")
     open_frame(ax)
     return ax
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from genesieve.core.cells.sources import Source, single_threaded_blas
 from genesieve.core.cells.streamed import as_source
-from genesieve.selection.held_out import FALSE_DISCOVERIES, HeldOut, adjusted, held_out
+from genesieve.selection.held_out import FALSE_DISCOVERIES, Errors, Gains, adjusted, errors_of, gains_of, parts_of
 from genesieve.selection.spectrum import Spectrum, spectrum
 from genesieve.selection.standardise import linear, standardise
 
@@ -22,6 +22,9 @@ MOST_VALUES = 40_000_000
 # Ranks beyond the suggested one that the table shows.
 SHOWN_BEYOND = 5
 LEAST_GENES = 10
+# Of values other than counts of molecules, directions fade into noise: the fewest programs are taken that predict this
+# share of what can be predicted of genes and cells held out.
+ENOUGH = 0.8
 
 
 @dataclass(frozen=True)
@@ -60,19 +63,22 @@ def select(
             return _nothing(source.shape, kind, ranks, budgets)
         highest = min(MOST_PROGRAMS if ranks is None else int(ranks.max()), most, min(data.values.shape))
         found = spectrum(data.values, highest, rng)
-        rank = _nearest(found.n_above, ranks)
-        width = max(min(max(rank, found.n_above) + SHOWN_BEYOND, highest, min(data.values.shape) // 2), 1)
-        judged = held_out(data.values, width, min(rank, width), rng)
-    p_adjusted = adjusted(judged.genes)
+        asked = 0 if ranks is None else int(ranks.min())
+        width = max(min(max(asked, found.n_above) + SHOWN_BEYOND, highest, min(data.values.shape) // 2), 1)
+        parts = parts_of(data.values, width, rng)
+        judged = errors_of(data.values, parts, width)
+        rank = _programs(found, kind, ranks, judged.error)
+        gains = gains_of(data.values, parts, min(rank, width))
+    p_adjusted = adjusted(gains)
     count = int((p_adjusted <= FALSE_DISCOVERIES).sum())
     return Selection(
         n_components=rank,
         n_genes=_nearest(min(max(count, LEAST_GENES, rank), source.shape[1]), budgets, upwards=True),
-        ranks=_rank_table(found, judged, width, ranks),
-        genes=_gene_table(judged, p_adjusted, data.genes),
+        ranks=_rank_table(found, judged, width),
+        genes=_gene_table(gains, p_adjusted, data.genes),
         values=kind,
         n_cells=len(data.values),
-        reason=_reason(found, rank, count, len(data.genes)),
+        reason=_reason(found, kind, rank, count, len(data.genes)),
     )
 
 
@@ -103,7 +109,7 @@ def _nothing(shape: tuple[int, int], kind: str, ranks: np.ndarray | None, budget
     return Selection(_nearest(1, ranks), n_genes, none, none, kind, shape[0], "no gene varies")
 
 
-def _rank_table(found: Spectrum, judged: HeldOut, width: int, ranks: np.ndarray | None) -> dict[str, np.ndarray]:
+def _rank_table(found: Spectrum, judged: Errors, width: int) -> dict[str, np.ndarray]:
     rank = np.arange(1, width + 1)
     sizes = np.full(width, np.nan)
     shown = min(width, len(found.sizes))
@@ -117,8 +123,8 @@ def _rank_table(found: Spectrum, judged: HeldOut, width: int, ranks: np.ndarray 
     }
 
 
-def _gene_table(judged: HeldOut, p_adjusted: np.ndarray, genes: np.ndarray) -> dict[str, np.ndarray]:
-    gain, standard_error, p_value = judged.genes
+def _gene_table(gains: Gains, p_adjusted: np.ndarray, genes: np.ndarray) -> dict[str, np.ndarray]:
+    gain, standard_error, p_value = gains
     order = np.lexsort((-gain, p_value))
     return {
         "gene": genes[order],
@@ -129,7 +135,17 @@ def _gene_table(judged: HeldOut, p_adjusted: np.ndarray, genes: np.ndarray) -> d
     }
 
 
-def _reason(found: Spectrum, rank: int, count: int, n_genes: int) -> str:
+def _programs(found: Spectrum, kind: str, ranks: np.ndarray | None, error: np.ndarray) -> int:
+    """The rule: how many programs, from the spectrum and the errors by number of directions."""
+    if kind == "counts":
+        return _nearest(found.n_above, ranks)
+    saved = 1.0 - error[: max(found.n_above, 1)]
+    return _nearest(int(np.argmax(saved >= ENOUGH * saved.max())) + 1, ranks)
+
+
+def _reason(found: Spectrum, kind: str, rank: int, count: int, n_genes: int) -> str:
     stands = f"{found.n_above} directions of the cells stand out of the noise"
+    if kind != "counts":
+        stands += f", {rank} predict {ENOUGH:.0%} of what all do"
     genes = f"of {n_genes} genes, {count} are predicted by the others better than by their mean"
     return f"{stands}; {genes}"

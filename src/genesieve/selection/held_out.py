@@ -33,34 +33,48 @@ class Gains(NamedTuple):
     p_value: np.ndarray  # of a gene that they say nothing about
 
 
-class HeldOut(NamedTuple):
-    """Errors by number of directions, and gains by gene at one of them."""
+class Errors(NamedTuple):
+    """Held-out errors by number of directions (width,)."""
 
-    error: np.ndarray  # (width,): held-out squared error over that of the plain prediction
-    standard_error: np.ndarray  # (width,): of the difference to the lowest
-    genes: Gains
+    error: np.ndarray  # squared, over that of the plain prediction
+    standard_error: np.ndarray  # of the difference to the lowest
 
 
-def held_out(R: np.ndarray, width: int, chosen: int, rng: np.random.Generator) -> HeldOut:
-    """Judge up to ``width`` directions of standardised values R (cells, genes); gains are with ``chosen`` of them."""
+class Part(NamedTuple):
+    """Some genes, and directions of the cells from all others."""
+
+    genes: np.ndarray  # mask (genes,)
+    basis: np.ndarray  # (cells, width), orthonormal
+
+
+def parts_of(R: np.ndarray, width: int, rng: np.random.Generator) -> list[Part]:
+    """The genes of standardised values R (cells, genes) in parts at random, each with at most so many directions."""
     part = rng.permutation(np.arange(R.shape[1]) % PARTS)
+    return [Part(part == number, _basis(R[:, part != number], width, rng)) for number in range(PARTS)]
+
+
+def errors_of(R: np.ndarray, parts: list[Part], width: int) -> Errors:
+    """The errors of one direction, two, and so on."""
     by_cell = np.zeros((R.shape[0], width))
-    genes = Gains(np.zeros(R.shape[1]), np.zeros(R.shape[1]), np.ones(R.shape[1]))
-    for number in range(PARTS):
-        held = part == number
-        basis, errors = _basis(R[:, ~held], width, rng), np.zeros_like(by_cell)
-        for count, left in enumerate(_residuals(R[:, held], basis), start=1):
-            errors[:, count - 1 :] = (left.held_out**2).sum(axis=1)[:, None]  # and beyond, if there are no more
-            if count == 1:
-                plain = left
-            if 1 < count == chosen:
-                for values, found in zip(genes, _gains(plain, left, count), strict=True):
-                    values[held] = found
+    for genes, basis in parts:
+        errors = np.zeros_like(by_cell)
+        for count, left in enumerate(_residuals(R[:, genes], basis)):
+            errors[:, count:] = (left.held_out**2).sum(axis=1)[:, None]  # and beyond, if there are no more
         by_cell += errors
     total = by_cell.sum(axis=0)
-    differences = by_cell - by_cell[:, [int(np.argmin(total))]]
-    scale = max(total[0], TINY)
-    return HeldOut(total / scale, differences.std(axis=0) * np.sqrt(len(R)) / scale, genes)
+    differences, scale = by_cell - by_cell[:, [int(np.argmin(total))]], max(total[0], TINY)
+    return Errors(total / scale, differences.std(axis=0) * np.sqrt(len(R)) / scale)
+
+
+def gains_of(R: np.ndarray, parts: list[Part], count: int) -> Gains:
+    """What so many directions are worth to each gene."""
+    gains = Gains(np.zeros(R.shape[1]), np.zeros(R.shape[1]), np.ones(R.shape[1]))
+    for genes, basis in parts:
+        if 1 < count <= basis.shape[1]:
+            plain, full = _last(R[:, genes], basis[:, :1]), _last(R[:, genes], basis[:, :count])
+            for values, found in zip(gains, _gains(plain, full, count), strict=True):
+                values[genes] = found
+    return gains
 
 
 def adjusted(genes: Gains) -> np.ndarray:
@@ -91,6 +105,12 @@ def _residuals(values: np.ndarray, U: np.ndarray) -> Iterator[_Residuals]:
         left = left - np.outer(u, u @ values)
         leverage += u**2
         yield _Residuals(left, left / (1.0 - np.minimum(leverage, MOST_LEVERAGE))[:, None])
+
+
+def _last(values: np.ndarray, U: np.ndarray) -> _Residuals:
+    """With all directions together."""
+    left, leverage = values - U @ (U.T @ values), np.minimum((U**2).sum(axis=1), MOST_LEVERAGE)
+    return _Residuals(left, left / (1.0 - leverage)[:, None])
 
 
 def _gains(plain: _Residuals, full: _Residuals, count: int) -> Gains:

@@ -19,6 +19,7 @@ LEAST_CELLS = 5
 # Cells looked at to tell whether values are logarithms of scaled counts, and how near these must be to whole numbers.
 ROWS_LOOKED_AT = 30
 WHOLE = 0.02
+LEAST_ONES = 0.3  # the share of ones among counts of molecules; reads of full-length data have a tenth and fewer
 TINY = 1e-30
 LEAST_VARIATION = 1e-6  # of a gene, beside what rounding leaves of one that follows the depth of the cells
 BASES = (1.0, float(np.log(2.0)))  # logarithms of base, e and 2
@@ -67,16 +68,23 @@ def equalise(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def linear(X: Any) -> tuple[Any, str]:
     """The values on the scale on which programs add up, and what they were found to be.
 
-    ``"counts"``: whole numbers, as they are. ``"scaled counts"``: logarithms of counts at some depth, undone: the depth
-    need not be known. ``"values"``: all others, as they are.
+    ``"counts"``: of molecules, whole numbers or their logarithms at some depth, which are undone: the depth need not be
+    known. ``"reads"``: the same with few ones among them. ``"values"``: all others, as they are.
     """
-    some = dense(X[:ROWS_LOOKED_AT])
+    some = dense(X[:: max(X.shape[0] // ROWS_LOOKED_AT, 1)])
     if np.array_equal(some, np.rint(some)):
-        return X, "counts"
+        return X, _kind_of_counts(some)
     for base in BASES:
-        if _scaled_counts(np.expm1(some * base)):
-            return _expm1(X, base), "scaled counts"
+        counts = np.expm1(some * base)
+        if _scaled_counts(counts):
+            return _expm1(X, base), _kind_of_counts(counts)
     return X, "values"
+
+
+def _kind_of_counts(rows: np.ndarray) -> str:
+    least = np.where(rows > 0, rows, np.inf).min(axis=1, keepdims=True)
+    shown = rows > 0
+    return "counts" if (shown & (rows < 1.5 * least)).sum() >= LEAST_ONES * shown.sum() else "reads"
 
 
 def _scaled_counts(rows: np.ndarray) -> bool:

@@ -9,7 +9,7 @@ from genesieve.tl.matching import match_programs
 from genesieve.tl.panel import panel
 from genesieve.tl.samples import metaprograms
 from genesieve.tl.scores import gene_scores, markers
-from genesieve.tl.selection import select
+from genesieve.tl.selection import path, select
 from genesieve.tl.tables import biclusters, outliers, top_genes
 from genesieve.tl.transfer import project
 
@@ -24,6 +24,7 @@ __all__ = [
     "metaprograms",
     "outliers",
     "panel",
+    "path",
     "project",
     "read_catalogue",
     "score_catalogue",

@@ -10,8 +10,11 @@ import numpy as np
 from genesieve._anndata import check_unique_genes, own, read_values, select_genes
 from genesieve._checks import check_integer
 from genesieve._random import as_generator
-from genesieve._slots.write import write_selection
+from genesieve._slots.write import write_path, write_selection
+from genesieve.estimators.ssnmf import SSNMF
 from genesieve.selection.choose import select as choose
+from genesieve.selection.path import Fitted, budgets_for
+from genesieve.selection.path import path as fit_path
 from genesieve.tl.fit import given_genes
 
 if TYPE_CHECKING:
@@ -90,6 +93,73 @@ def select(
     rng = as_generator(random_state)
     found = choose(X, n_components=allowed, n_genes=budgets, rng=rng, n_jobs=n_jobs)
     write_selection(adata, key_added, found, adata.var_names[given])
+    return adata if copy else None
+
+
+def path(
+    adata: AnnData,
+    n_components: int,
+    n_genes: Iterable[int] | None = None,
+    *,
+    layer: str | None = None,
+    use_raw: bool = False,
+    key_added: str = "ssnmf",
+    random_state: Any = 0,
+    copy: bool = False,
+    **solver_options: Any,
+) -> AnnData | None:
+    """Fit many budgets of genes with one number of programs, each from the fit with the next larger budget.
+
+    Parameters
+    ----------
+    adata
+        The cells as `genesieve.tl.ssnmf` would get them.
+    n_components
+        Number of programs.
+    n_genes
+        Budgets; ``None``: eight, evenly spaced by their logarithm, from five genes a program to all genes.
+    layer, use_raw
+        As in `genesieve.tl.ssnmf`.
+    key_added
+        Name of the slot, before ``_path``.
+    random_state
+        Seed of the first fit.
+    copy
+        Return a copy with the result instead of working in place.
+    **solver_options
+        Further options of `genesieve.SSNMF`.
+
+    Returns
+    -------
+    AnnData or None
+        The copy with ``copy=True``. ``uns["ssnmf_path"]`` is set, a table with a row for each budget: ``n_genes``,
+        ``explained`` (the share of the sum of squares), ``labels_kept`` (NMI of the labels with those of the largest
+        budget) and ``genes_kept`` (the share of the genes that the next larger budget has, too).
+
+    Examples
+    --------
+    >>> import genesieve as gs
+    >>> adata = gs.datasets.demo()
+    >>> gs.tl.path(adata, 4, [50, 100, 200])
+    >>> list(adata.uns["ssnmf_path"]["n_genes"])
+    [50, 100, 200]
+    """
+    adata = own(adata, copy=copy)
+    check_unique_genes(adata)
+    given = given_genes(adata, None, None, None)
+    X = read_values(adata, layer=layer, use_raw=use_raw)
+    X = X if given.all() else select_genes(X, given)
+    most = int(given.sum())
+    check_integer("n_components", n_components, 1, min(adata.n_obs, most))
+    budgets = _allowed(n_genes, most, "n_genes") or budgets_for(n_components, most)
+
+    def fit(budget: int, start: Any) -> Fitted:
+        options = {"init": start, "random_state": random_state, **solver_options}
+        model = SSNMF(n_components, n_genes=budget, **options)
+        H = model.fit_transform(X)
+        return Fitted(H, model.components_.T, model.labels_, model.explained_)
+
+    write_path(adata, key_added, fit_path(fit, budgets))
     return adata if copy else None
 
 

@@ -29,6 +29,7 @@ RESULT = "result.h5ad"
 FIGURES = "figures"
 REPORT = "report.html"
 PNG_DPI = 200
+NAMED_GENES, FEWEST_GENES = 72, 2  # in a heat map of a page, and of each program
 MARGIN = 0.1  # inches around a figure
 MANY_VALUES = 20_000_000  # of an object: packing more of them tightly would take longer than the fit
 # Without these, every SVG would hold the time and random names, and a repeated run would differ.
@@ -147,17 +148,18 @@ def run_figures(
     """Figures of a fit, or some of them, by file name: the names are ours, whatever the data call things."""
     from genesieve import pl
 
+    fit = read_fit(adata, KEY)
+    few = max(FEWEST_GENES, NAMED_GENES // fit.rank)
     figures: dict[str, Callable[[], Any]] = {
         "usages": lambda: pl.usages(adata, key=KEY, color=known),
         "loadings": lambda: pl.loadings(adata, key=KEY),
         "top_genes": lambda: pl.top_genes(adata, key=KEY),
-        "biclusters": lambda: pl.biclusters(adata, key=KEY, color=known),
+        "biclusters": lambda: pl.biclusters(adata, key=KEY, color=known, n_genes=few),
         "overlap": lambda: pl.overlap(adata, key=KEY),
         "outliers": lambda: pl.outliers(adata, key=KEY),
     }
-    fit = read_fit(adata, KEY)
     if fit.has("markers"):
-        figures["markers"] = lambda: pl.markers(adata, key=KEY, color=known)
+        figures["markers"] = lambda: pl.markers(adata, key=KEY, color=known, n_genes=few)
     if fit.has("enrichment"):
         figures["enrichment"] = lambda: pl.enrichment(adata, key=KEY)
     if fit.has("compare"):

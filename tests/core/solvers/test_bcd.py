@@ -9,7 +9,7 @@ from genesieve.core import starts
 from genesieve.core.cells.blocks import FROM_ZERO, Blocks
 from genesieve.core.constraints import RowSparse
 from genesieve.core.objective import Orthogonal, RelativeOverlap, gram_of
-from genesieve.core.solvers import Factors, bcd, mapalm, palm
+from genesieve.core.solvers import Factors, Problem, bcd, mapalm, palm
 from genesieve.paper import published
 from problems import CONSTRAINTS, assert_monotone, best_rows, make, seeds, solve
 
@@ -21,6 +21,17 @@ def test_bcd_never_raises_the_objective(seed, constraint, omega):
     assert_monotone(result, X)
     assert constraint.contains(result.factors.W)
     assert (result.factors.H >= 0).all()
+
+
+@given(seeds, st.sampled_from([CONSTRAINTS[0], "mean"]), st.sampled_from([0.0, 0.03]))
+def test_steps_that_are_not_exact_never_raise_the_objective_either(seed, constraint, omega):
+    X, start = make(seed)
+    constraint = best_rows(X, "mean") if constraint == "mean" else constraint
+    start = start if constraint.is_spent(start.W) else Factors(start.H, constraint.project(start.W))
+    problem = Problem(Blocks(X), constraint, RelativeOverlap(omega), max_iter=40, tol=0.0, exact=False)
+    result = bcd(problem, start)
+    assert_monotone(result, X)
+    assert constraint.contains(result.factors.W)
 
 
 @pytest.mark.parametrize("constraint", CONSTRAINTS)

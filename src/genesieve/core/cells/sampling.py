@@ -58,6 +58,11 @@ def many_cells(cells: Cells, rng: np.random.Generator) -> Cells:
     return sample(cells, rng, n_cells=settle, n_genes=n_genes).cells
 
 
+def at_hand(cells: Cells, rng: np.random.Generator) -> Cells:
+    """All cells and genes, in memory wherever they were."""
+    return sample(cells, rng, n_cells=cells.shape[0], n_genes=cells.shape[1]).cells
+
+
 def is_large(cells: Cells) -> bool:
     """Whether a sample has fewer cells or genes than the data."""
     return cells.shape[0] > SAMPLE_CELLS or cells.shape[1] > SAMPLE_GENES

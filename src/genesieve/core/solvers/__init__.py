@@ -27,7 +27,7 @@ from genesieve.core.solvers.run import (
 )
 
 __all__ = [
-    "FINE_TOLERANCE",
+    "LOW_RANK",
     "SOLVERS",
     "Callback",
     "Factors",
@@ -41,6 +41,7 @@ __all__ = [
     "bcd",
     "best_of",
     "continuation",
+    "fine_tolerance",
     "line_search_step",
     "mapalm",
     "orthogonality_error",
@@ -53,8 +54,18 @@ __all__ = [
 # takes full passes to mend.
 TOLERANCE = 2e-5
 FINE_TOLERANCE = 1e-6
+# Up to this rank, exact steps are the quickest all along. Beyond it they cost ever more: early fits do with a few
+# coordinate sweeps a step, and as hundreds of iterations gain less there than starts differ by, the fine tolerance
+# grows with the rank.
+LOW_RANK = 16
+GROWTH_OF_TOLERANCE = 1 / 8
 # Relative change of both factors at which the paper's solvers stop.
 PAPER_TOLERANCE = 1e-3
+
+
+def fine_tolerance(rank: int) -> float:
+    """The tolerance on few cells, at this rank."""
+    return FINE_TOLERANCE if rank <= LOW_RANK else min(GROWTH_OF_TOLERANCE * rank * FINE_TOLERANCE, TOLERANCE)
 
 
 @dataclass(frozen=True)
@@ -67,14 +78,14 @@ class Solver:
     penalty: Callable[[float], Penalty] = RelativeOverlap  # on overlapping programs, from its strength
     last_penalty: Penalty | None = None  # that an exactly orthogonal H ends under
     tol: float = TOLERANCE
-    few_cells_tol: float = FINE_TOLERANCE
+    few_cells_tol: Callable[[int], float] = fine_tolerance  # by the rank
     of_paper: bool = False  # nothing is added to the paper's objective unless it is asked for
 
 
 def _of_paper(run: Callable[..., Result]) -> Solver:
     line_search = partial(run, line_search=True)
     tol = PAPER_TOLERANCE
-    return Solver(run, True, line_search, penalty=Overlap, tol=tol, few_cells_tol=tol, of_paper=True)
+    return Solver(run, True, line_search, penalty=Overlap, tol=tol, few_cells_tol=lambda rank: tol, of_paper=True)
 
 
 SOLVERS = {"bcd": Solver(bcd, last_penalty=Orthogonal()), "mapalm": _of_paper(mapalm), "palm": _of_paper(palm)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +47,8 @@ def bcd(problem: Problem, start: Factors, *, journal: Journal | None = None) -> 
     """Alternate the best H and the best W until the W step has next to nothing to gain.
 
     Every pass is tried at an accelerated W; where that would raise the objective, it is redone at the plain W. The run
-    ends with the H that is best for its W, so that transforming the training cells gives the same H.
+    ends with the H that is best for its W, so that transforming the training cells gives the same H. Steps that are not
+    ``exact`` only lower the objective: for fits that another one goes on from.
     """
     journal = journal or Journal()
     begin = _begin(problem, start, journal)
@@ -57,7 +59,8 @@ def bcd(problem: Problem, start: Factors, *, journal: Journal | None = None) -> 
         if step.decrease <= problem.least_decrease(state) < np.inf and not step.revived:
             converged = True
             break
-        new = _advance(problem, journal, state, step, last)
+        # a reseeded program may have left usages behind, which only an exact step is sure to mend
+        new = _advance(replace(problem, exact=problem.exact or step.revived), journal, state, step, last)
         if new.objective > state.objective:  # possible only where the cells' problem is not convex, or by rounding
             converged = True
             break
@@ -82,13 +85,16 @@ def _begin(problem: Problem, start: Factors, journal: Journal) -> Position:
 
 def _with_best_usages(problem: Problem, journal: Journal, W: np.ndarray, H: Usages) -> State:
     """W with the H that is best for it, found from ``H`` by one pass."""
-    sweep = journal.sweep(problem.cells, W, H, problem.penalty.cell_step(gram_of(W)))
+    penalty = problem.penalty
+    step = penalty.quick_cell_step if not problem.exact and isinstance(H, np.ndarray) else penalty.cell_step
+    sweep = journal.sweep(problem.cells, W, H, step(gram_of(W)))
     return State(W, sweep, problem.objective(W, sweep))
 
 
 def _gene_step(problem: Problem, state: State, *, may_revive: bool) -> GeneStep:
     quadratic = problem.penalty.gene_quadratic(state.sweep.gram, gram_of(state.W))
-    best = problem.constraint.best(quadratic, state.sweep.cross, state.W, threads=problem.cells.threads)
+    about: dict[str, Any] = {"threads": problem.cells.threads, "exact": problem.exact}
+    best = problem.constraint.best(quadratic, state.sweep.cross, state.W, **about)
     best = best.astype(state.W.dtype, copy=False)
     W = _revive(problem, state, best) if may_revive else best
     return GeneStep(W, W - state.W, state.objective - problem.objective(W, state.sweep), W is not best)

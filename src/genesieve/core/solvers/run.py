@@ -94,6 +94,7 @@ class Problem:
     penalty: Penalty
     max_iter: int
     tol: float
+    exact: bool = True  # whether steps go to their end; if not, H must pass through the solver, from one to the next
 
     def objective(self, W: np.ndarray, sweep: Sweep) -> float:
         """Eq. 10 (or its scale-free form) at W and the H of the sweep, genes outside the budget by their baseline."""

@@ -1,0 +1,69 @@
+"""The one scorer: from usages and the truth of a draw to what was recovered of every program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.stats import false_discovery_control
+
+from benchmarks.harness.results import Record
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+KINDS = ("identity", "activity")
+LOST = 0.5  # a program whose usages correlate less than this with the true ones is lost
+ALIKE = 0.8  # spectra that correlate more than this are recovered
+RATE = 0.05  # false discoveries promised
+
+
+def shares(usages: np.ndarray) -> np.ndarray:
+    """Usages as shares of a cell."""
+    return usages / np.maximum(usages.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+
+
+def matched(usages: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The program most like each true one, each taken once, and the correlation of their usages."""
+    rank = true.shape[1]
+    alike = np.nan_to_num(np.corrcoef(true.T, shares(usages).T)[:rank, rank:])
+    order = linear_sum_assignment(-alike)[1]
+    return order, alike[np.arange(rank), order]
+
+
+def judged(adata: AnnData, usages: np.ndarray) -> Record:
+    """Means over the programs of a kind, and what is worst; spectra and genes follow from usages alike for everyone."""
+    from genesieve.interpret.scores import score_genes
+
+    true, kinds = np.asarray(adata.obsm["true_usages"]), np.asarray(adata.uns["programs"]["kind"])
+    order, usage_r = matched(usages, true)
+    found = shares(usages)[:, order]
+    spectrum_r = spectra_alike(adata, found)
+    passed = false_discovery_control(score_genes(adata.X, usages[:, order]).p_value, axis=0) <= RATE
+    raised = np.asarray(adata.varm["true_raised"])
+    each = {
+        "usage_r": usage_r,
+        "spectrum_r": spectrum_r,
+        "spectrum_found": spectrum_r > ALIKE,
+        "sensitivity": (passed & raised).sum(axis=0) / np.maximum(raised.sum(axis=0), 1),
+        "false": (passed & ~raised).sum(axis=0) / np.maximum(passed.sum(axis=0), 1),
+    }
+    means = {kind: {name: float(np.mean(values[kinds == kind])) for name, values in each.items()} for kind in KINDS}
+    return {**means, "worst": float(usage_r.min()), "lost": int((usage_r < LOST).sum()), "usage_r": usage_r.tolist()}
+
+
+def spectra_alike(adata: AnnData, usage_shares: np.ndarray) -> np.ndarray:
+    """Correlation of every program's spectrum with the true one, both less the mean of all programs.
+
+    The spectrum is what least squares makes of counts at one depth, given the usages.
+    """
+    counts = adata.layers["raw"]
+    depth = np.asarray(counts.sum(axis=1)).ravel()
+    products = np.asarray((counts.T @ (usage_shares / np.maximum(depth, 1)[:, None])), dtype=np.float64)
+    spectra = products @ np.linalg.pinv(usage_shares.T @ usage_shares)  # (genes, rank)
+    true = np.asarray(adata.varm["true_spectra"])
+    pairs = zip(
+        (spectra - spectra.mean(axis=1, keepdims=True)).T, (true - true.mean(axis=1, keepdims=True)).T, strict=True
+    )
+    return np.array([np.nan_to_num(np.corrcoef(one, other)[0, 1]) for one, other in pairs])

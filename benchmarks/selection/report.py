@@ -1,0 +1,76 @@
+"""The places of docs/selection.md."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.harness.data import DATA
+from benchmarks.harness.report import NONE, number, table
+from benchmarks.harness.results import Record, Results
+from benchmarks.selection.planted import LEVELS, SHAPES
+
+FACTOR = 1.5
+
+
+def fill(results: Results) -> dict[str, str]:
+    """The text of every place."""
+    return {"planted": planted_table(results), "summary": summary(results), "real": real_table(results)}
+
+
+def planted_table(results: Results) -> str:
+    """Suggested ranks and budgets, case by case."""
+    body = []
+    for level in LEVELS:
+        for types, activities in SHAPES:
+            about = {"what": level, "shape": [types, activities]}
+            found = results.measured(kind="planted", **about)
+            if not found:
+                continue
+            peer = results.measured(kind="silhouette", **about)
+            body.append(
+                [
+                    level,
+                    f"{types} + {activities}",
+                    _listed(found, "rank"),
+                    _listed(peer, "rank"),
+                    _listed(found, "true_genes"),
+                    _listed(found, "genes"),
+                    number(float(np.mean([record["cpu_seconds"] for record in found])), 1),
+                ]
+            )
+    head = ["level", "types + activities", "suggested", "highest silhouette", "genes raised", "genes suggested"]
+    return table([*head, "CPU seconds"], body)
+
+
+def summary(results: Results) -> str:
+    """Shares of the draws in which the numbers are right."""
+    body = []
+    for name, levels in (("easy and medium", LEVELS[:2]), ("all", LEVELS)):
+        found = [record for level in levels for record in results.measured(kind="planted", what=level)]
+        if not found:
+            continue
+        off = np.array([abs(record["rank"] - record["true_rank"]) for record in found])
+        ratio = np.array([record["genes"] / record["true_genes"] for record in found])
+        near = np.maximum(ratio, 1 / ratio) <= FACTOR
+        body.append([name, str(len(found)), f"{np.mean(off == 0):.0%}", str(off.max()), f"{near.mean():.0%}"])
+    return table(["levels", "draws", "rank right", "off by at most", "genes within a factor of 1.5"], body)
+
+
+def real_table(results: Results) -> str:
+    """Agreement with known types."""
+    found = {record["what"]: record for record in results.measured(kind="real")}
+    fields = ("nmi", "nmi_usual")
+    body = [
+        [DATA[name].title, str(record["rank"]), str(record["genes"]), *(number(record[field], 3) for field in fields)]
+        for name, record in found.items()
+    ]
+    if found:
+        means = [number(float(np.mean([record[field] for record in found.values()])), 3) for field in fields]
+        body.append(["mean", NONE, NONE, *means])
+    if not body:
+        return ""
+    return table(["data", "programs", "genes", "NMI as suggested", "NMI with true classes and 2,000 genes"], body)
+
+
+def _listed(records: list[Record], field: str) -> str:
+    return ", ".join(str(record[field]) for record in records) or NONE

@@ -41,7 +41,7 @@ SETTLE_TOLERANCE = 0.05
 WEAKER_PENALTIES = (0.0, 0.4)
 # Where a budget of genes is kept, a first fit chooses so many for each program, and at least so many, and starts are
 # tried on these alone: among all genes, noise hides programs of few genes from most starts. On planted programs, 500 of
-# them led nine of ten starts to a minimum that 1,000 led one of ten to.
+# them led nine of ten starts to the minimum with all programs; of ten on 1,000, three showed it, and weakly.
 CHOSEN_GENES_EACH = 40
 CHOSEN_GENES = 500
 # So many starts are tried there. They end in few minima, and the lowest on these genes need not be so on all: up

@@ -278,7 +278,7 @@ MORE = {
     "rank too large": (("run", "data.h5ad", "-r", 99, "-k", 9, "-o", "out"), USAGE, "between 1 and 40"),
     "odd gene sets": (("run", "data.h5ad", *REQUEST, "-o", "out", "--gene-sets", "odd.gmt"), FAILED, "odd.gmt"),
     "no such command": (("nothing",), USAGE, "nothing"),
-    "not a number": (("run", "data.h5ad", "--rank", "many", "--genes", 9, "-o", "out"), USAGE, "integer"),
+    "not a number": (("run", "data.h5ad", "--rank", "many", "--genes", 9, "-o", "out"), USAGE, "whole number"),
     "unknown format": (("run", "sets.gmt", *REQUEST, "-o", "out"), USAGE, ".h5ad"),
     "no orientation": (("run", "table.csv", *REQUEST, "-o", "out"), USAGE, "--cells-in"),
     "odd orientation": (("run", "table.csv", *REQUEST, "-o", "out", "--cells-in", "up"), USAGE, "got 'up'"),

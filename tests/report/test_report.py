@@ -538,7 +538,9 @@ def test_tables_filter_page_and_sort_small_numbers(browser, written):
         page.locator("[data-show-genes='1']").click()
         values = [float(text) for text in column(page, "gene-table", 7)]
         assert values == sorted(values, reverse=True)
-        assert set(column(page, "gene-table", 1)[:10]) & set(page.locator(".card").nth(1).inner_text().split())
+        assert set(column(page, "gene-table", 1)[:10]) & set(
+            page.locator("[aria-labelledby=card-1]").inner_text().split()
+        )
         first = column(page, "gene-table", 1)
         page.locator("#gene-table .pager button", has_text="Next").click()
         assert not set(first) & set(column(page, "gene-table", 1))

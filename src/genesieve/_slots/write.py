@@ -244,7 +244,7 @@ def _forget(adata: AnnData, keys: Keys) -> None:
     ):
         for name in names:
             if name in frame:
-                del frame[name]
+                del (frame if isinstance(frame, pd.DataFrame) else frame.ds)[name]  # lazy: an xarray Dataset
 
 
 def _forget_scores(adata: AnnData, keys: Keys) -> None:

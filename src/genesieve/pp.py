@@ -345,4 +345,4 @@ def describe(done: dict[str, Any]) -> str:
     log = "logged before" if done["log"] == "none" else f"logarithm {done['log']}"
     guessed = done["values"] == "linear" and done["values_from"] != "the caller"
     hint = "; estimated or corrected counts need values='counts'" if guessed else ""  # they look like TPM
-    return f"values are {done['values']} (by {done['values_from']}); {genes}; {depth}; {log}{hint}"
+    return f"the values are {done['values']} (by {done['values_from']}); {genes}; {depth}; {log}{hint}"

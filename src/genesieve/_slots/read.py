@@ -257,19 +257,19 @@ def read_projection(adata: AnnData, key: str) -> Projection:
 
 def read_selection(adata: AnnData, key: str) -> dict[str, Any]:
     """How many programs and genes are suggested, and the evidence."""
-    check_anndata(adata)
-    slot = Keys(key).select
-    if slot not in adata.uns:
-        raise KeyError(f"adata.uns has no {slot!r}, run gs.tl.select first; {_contents('uns', adata.uns)}")
-    return adata.uns[slot]
+    return _found_before(adata, Keys(key).select, "select")
 
 
 def read_path(adata: AnnData, key: str) -> pd.DataFrame:
     """How fits with other budgets of genes do."""
+    return _found_before(adata, Keys(key).path, "path")
+
+
+def _found_before(adata: AnnData, slot: str, function: str) -> Any:
+    """What a function of `genesieve.tl` that needs no fit left in ``uns``."""
     check_anndata(adata)
-    slot = Keys(key).path
     if slot not in adata.uns:
-        raise KeyError(f"adata.uns has no {slot!r}, run gs.tl.path first; {_contents('uns', adata.uns)}")
+        raise KeyError(f"adata.uns has no {slot!r}, run gs.tl.{function} first; {_contents('uns', adata.uns)}")
     return adata.uns[slot]
 
 

@@ -15,8 +15,7 @@ from genesieve.core.objective import gram_of
 USUAL_CELLS = 2000
 POOR_SHARE = 0.01
 # Programs know the cells of their fit a little better than others of the same kind: poor begins so much further down,
-# as a share of the way from the median to that cell in a hundred, and at most at this share of it. On a model of
-# blood, another study's blood has hardly a cell below it, bone marrow with leukaemia a third.
+# as a share of the way from the median to that cell in a hundred, and at most at this share of it.
 ALLOWANCE, LARGEST_POOR = 0.5, 0.75
 
 

@@ -12,6 +12,13 @@ from scipy import sparse
 
 SHOWN_NAMES = 10  # that `listing` gives before it stops
 FEW = 3  # that `first_few` gives
+SHOWN_LETTERS = 80  # of a value that is not as it should be
+
+
+def shown(value: object) -> str:
+    """A value for an error message: on one line, cut where it gets long, as arrays do."""
+    line = " ".join(repr(value).split())
+    return line if len(line) <= SHOWN_LETTERS else f"{line[:SHOWN_LETTERS]}..."
 
 
 def choices(what: str, slots: Any) -> str:
@@ -24,25 +31,25 @@ def check_choice(name: str, value: object, choices: Sequence[str | None]) -> Non
     """Raise unless ``value`` is one of ``choices``."""
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
         expected = " or ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} must be {expected}, got {value!r}")
+        raise ValueError(f"{name} must be {expected}, got {shown(value)}")
 
 
 def check_integer(name: str, value: object, low: int, high: int | None = None, *, why: str = "") -> None:
     """Raise unless ``value`` is an integer from ``low`` to ``high``; ``why`` explains the upper bound."""
     if not isinstance(value, Integral) or isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
+        raise TypeError(f"{name} must be an integer, got {shown(value)}")
     if int(value) < low or (high is not None and int(value) > high):
         expected = f"at least {low}" if high is None else f"between {low} and {high}{f' ({why})' if why else ''}"
-        raise ValueError(f"{name} must be {expected}, got {value}")
+        raise ValueError(f"{name} must be {expected}, got {shown(value)}")
 
 
 def check_number(name: str, value: object, *, or_else: str = "") -> None:
     """Raise unless ``value`` is a finite number that is not negative; ``or_else`` names what else is allowed."""
     expected = f"a finite number >= 0{f' or {or_else}' if or_else else ''}"
     if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be {expected}, got {value!r}")
+        raise TypeError(f"{name} must be {expected}, got {shown(value)}")
     if not np.isfinite(float(value)) or float(value) < 0:
-        raise ValueError(f"{name} must be {expected}, got {value!r}")
+        raise ValueError(f"{name} must be {expected}, got {shown(value)}")
 
 
 def check_array(name: str, value: Any, shape: tuple[int, ...], *, positive: bool = False) -> np.ndarray:

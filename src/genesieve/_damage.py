@@ -3,7 +3,8 @@
 HDF5 keeps texts of variable length, names of cells and all attributes among them, in "global heap collections". The
 library walks a collection from object to object by their sizes, and a size of zero, as a wiped stretch leaves it, keeps
 it on the spot for ever, where no signal and no thread of Python can reach it. (HDF5 File Format Specification 3.0,
-III.E.) SciPy's reader of Matrix Market files leaves its memory where a line holds a zero byte.
+III.E.) SciPy's reader of Matrix Market files leaves its memory where a line holds a zero byte, and takes the part of a
+line that it understands for the whole; pandas takes what stands before a zero byte.
 """
 
 from __future__ import annotations
@@ -14,13 +15,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["check_heaps", "check_text"]
+__all__ = ["check_heaps", "check_matrix_market", "check_rows", "check_text"]
 
 SIGNATURE = b"GCOL\x01\x00\x00\x00"  # with the version and three reserved bytes, so that chance does not write it
 HEADER = 16  # bytes, of a collection and of each object in it
 # How much of a file is looked through at either end: texts stand before and after the values of X, which may be large.
 REACH = 1 << 30
 PIECE = 1 << 20  # bytes of a text that are looked at together
+SHOWN_LETTERS = 60  # of a line that is not as it should be
+# What lines of plain numbers are made of.
+OF_WHOLE = b"0123456789 \t\r\n"
+OF_REAL = OF_WHOLE + b".eE+-"
 
 
 def check_heaps(path: Path) -> None:
@@ -63,11 +68,83 @@ def _number(held: mmap.mmap, place: int) -> int:
 
 def check_text(path: Path) -> Path:
     """The path of a text file, plain or gzipped; ValueError if there are zero bytes in it."""
-    opener: Any = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rb") as file:
+    with _opened(path) as file:
         place = 0
         while piece := file.read(PIECE):
             if b"\0" in piece:
                 raise ValueError(f"{path.name} has a zero byte at {place + piece.index(0)}: the file is damaged")
             place += len(piece)
     return path
+
+
+def _opened(path: Path) -> Any:
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+
+
+# ------------------------------------------------------------------------------------------------ Matrix Market
+
+
+def check_matrix_market(path: Path) -> Path:
+    """The path; ValueError about zero bytes, and about a line that is more than the place and the value of a number.
+
+    SciPy reads a line as far as it understands it, "1.5" in a file of whole numbers as 1, and says nothing.
+    """
+    with _opened(path) as file:
+        words = file.readline(PIECE).lower().split()
+        if words[:3] != [b"%%matrixmarket", b"matrix", b"coordinate"] or words[3:4] not in ([b"integer"], [b"real"]):
+            return check_text(path)
+        whole, number, sizes = words[3] == b"integer", 1, False
+        while not sizes and (line := file.readline(PIECE)):
+            _check_no_zero(path, line)
+            number, sizes = number + 1, bool(line.strip()) and not line.startswith(b"%")
+        for lines in _lines(file):
+            if not _plain(lines, OF_WHOLE if whole else OF_REAL):
+                _check_no_zero(path, lines)
+                _check_lines(path, lines, number, int if whole else float)
+            number += lines.count(b"\n")
+    return path
+
+
+def _check_no_zero(path: Path, lines: bytes) -> None:
+    if b"\0" in lines:
+        check_text(path)  # knows where
+
+
+def _lines(file: Any) -> Iterator[bytes]:
+    """Pieces of a file that end with a line."""
+    rest = b""
+    while piece := file.read(PIECE):
+        *whole, rest = (rest + piece).rpartition(b"\n")
+        yield b"".join(whole)
+    yield rest
+
+
+def _plain(lines: bytes, letters: bytes) -> bool:
+    """Whether all lines surely are three numbers: a quick look that most files pass."""
+    spaces = lines.count(b" ") + lines.count(b"\t")
+    return spaces == 2 * lines.count(b"\n") and not lines.translate(None, letters)
+
+
+def _check_lines(path: Path, lines: bytes, before: int, kind: type[int | float]) -> None:
+    for number, line in enumerate(lines.split(b"\n"), start=before + 1):
+        words = line.split()
+        if not words or words[0].startswith(b"%"):
+            continue
+        try:
+            if len(words) != 3 or b"_" in line:  # which Python alone takes for a number
+                raise ValueError
+            int(words[0]), int(words[1]), kind(words[2])
+        except ValueError:
+            shown = line.strip().decode("utf-8", "replace")[:SHOWN_LETTERS]
+            expected = f"a row, a column and a {'whole ' if kind is int else ''}number"
+            raise ValueError(f"{path.name}, line {number} must be {expected}, got {shown!r}") from None
+
+
+# ------------------------------------------------------------------------------------------------ tables
+
+
+def check_rows(table: Any) -> None:
+    """Raise ValueError if a row of a table has fewer values than there are columns, which pandas fills up."""
+    short = table.index[table.isna().any(axis=1)]
+    if len(short):
+        raise ValueError(f"row {str(short[0])!r} must have {table.shape[1]} values, got fewer")

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from genesieve._checks import first_few
-from genesieve._damage import check_heaps, check_text
+from genesieve._damage import check_heaps, check_matrix_market, check_rows, check_text
 from genesieve._matrices import check_all_intact
 from genesieve.core.cells.intact import check_intact
 
@@ -290,7 +290,7 @@ def _read_mtx_folder(path: Path, cells_in: str | None) -> AnnData:
     prefix = matrix.name.removesuffix(".gz").removesuffix("matrix.mtx")
     features = _lines(_only_file(path, prefix, ("features.tsv", "features.tsv.gz", "genes.tsv", "genes.tsv.gz")))
     barcodes = _lines(_only_file(path, prefix, ("barcodes.tsv", "barcodes.tsv.gz")))
-    values = mmread(check_text(matrix))
+    values = mmread(check_matrix_market(matrix))
     check_intact(values, matrix.name)
     X = sparse.csr_matrix(values.T, dtype=np.float32)  # (cells, genes): the file has genes in rows
     if X.shape != (len(barcodes), len(features)):
@@ -326,13 +326,13 @@ def _read_table(path: Path, cells_in: str | None) -> AnnData:
     from anndata import AnnData
 
     # Names stay as they are written: "007" is no number and "NA" is not missing. Blank values are found as words below.
-    table = pd.read_csv(
-        path, sep=SEPARATORS[_suffix(path)], index_col=0, converters={0: str}, keep_default_na=False, encoding="utf-8"
-    )
+    form = {"sep": SEPARATORS[_suffix(path)], "index_col": 0, "converters": {0: str}, "keep_default_na": False}
+    table = pd.read_csv(check_text(path), encoding="utf-8", **form)
     words = [str(name) for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
     if words or not table.shape[1]:
         came = f"other things in column {words[0]!r}" if words else "one column"
         raise FileError(f"{path} must be a table of numbers with names in its first row and column, got {came}")
+    check_rows(table)
     if cells_in is None:
         raise RequestError(
             f"{path} must come with cells_in, rows or columns: it has {len(table)} rows ({first_few(table.index)})"

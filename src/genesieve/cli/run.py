@@ -166,7 +166,7 @@ def _inputs(
             data = Path(record["data"]["path"])
         if gene_sets is None and record["gene_sets"] is not None:
             gene_sets = Path(record["gene_sets"]["path"])
-        if markers is None and record.get("markers") is not None:
+        if markers is None and record["markers"] is not None:
             markers = Path(record["markers"]["path"])
     if data is None:
         raise typer.BadParameter("a file or folder with expression data must be given", param_hint="DATA")

@@ -158,7 +158,8 @@ def exact_step(quadratic: np.ndarray) -> CellStep:
     """Minimise the quadratic form over each row of H.
 
     The minimum of a convex form is one, so a warm start only saves time. Otherwise each row starts from its best single
-    program: it ends at a coordinate-wise minimum that depends on W and the cell alone, not on the way there.
+    program and visits the largest first: it ends at a coordinate-wise minimum that depends on W and the cell alone, not
+    on the way there nor on the order that programs are in.
     """
     convex = np.linalg.eigvalsh(quadratic)[0] > 0.0
     return partial(_nnls_rows if convex else _nnls_rows_from_best, quadratic)
@@ -179,7 +180,9 @@ def _nnls_rows(quadratic: np.ndarray, H: np.ndarray, cross: np.ndarray) -> np.nd
 
 
 def _nnls_rows_from_best(quadratic: np.ndarray, H: np.ndarray, cross: np.ndarray) -> np.ndarray:
-    return nnls(quadratic, cross, _assign_rows(np.diag(quadratic), H, cross))
+    order = np.argsort(-np.diag(quadratic), kind="stable")
+    quadratic, cross, H = quadratic[np.ix_(order, order)], cross[:, order], H[:, order]
+    return nnls(quadratic, cross, _assign_rows(np.diag(quadratic), H, cross))[:, np.argsort(order)]
 
 
 def _assign_rows(curvature: np.ndarray, H: np.ndarray, cross: np.ndarray) -> np.ndarray:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from genesieve._files import write_whole
-from genesieve.core.cells.blocks import FROM_ZERO
+from genesieve.core.cells.blocks import FROM_ZERO, NoUsages
 from genesieve.core.objective import pack_penalty, unpack_penalty
-from genesieve.core.solvers import Factors, Progress, Result, Snapshot
+from genesieve.core.solvers import SOLVERS, Factors, Progress, Result, Snapshot, check_snapshot
 
 FORMAT = 1
 # Sums over all cells. Their order, which depends on where the cells are and on how they are cut into blocks, moves them
@@ -48,13 +49,36 @@ class Checkpoint:
         """What is there to go on from; None if nothing is."""
         if not self._path.exists():
             return None
-        try:
+        with self._one_line():
             saved, fit = _load(self._path)
+        self._check_same(fit)
+        with self._one_line():
+            self._check_whole(saved)
+        return saved
+
+    @contextmanager
+    def _one_line(self) -> Iterator[None]:
+        try:
+            yield
         except Exception as error:  # a file of anyone else may go wrong in any way
             said = " ".join(str(error).split())[:200] or type(error).__name__
             raise ValueError(f"checkpoint must be a file of genesieve, got {self._path}: {said}") from None
-        self._check_same(fit)
-        return saved
+
+    def _check_whole(self, saved: SavedFit) -> None:
+        """Raise unless the fit can go on from what the file holds."""
+        shape, rank = (int(self._fit["shape"][0]), int(self._fit["shape"][1])), int(self._fit["rank_"])
+        check_snapshot(saved.snapshot.arrays, SOLVERS[self._fit["solver"]].saves, shape, rank)
+        numbers: list[float] = [saved.restart, saved.snapshot.penalty_number]
+        if saved.best is not None:
+            (H, W), gram, best = saved.best.factors, saved.best.gram, saved.best
+            arrays = {"W": W, "cross": W, "gram": gram, "objective": np.array(best.objective)}
+            check_snapshot(arrays if isinstance(H, NoUsages) else {**arrays, "H": H}, (), shape, rank)
+            numbers += [best.objective, best.squared_residual]
+        histories = [saved.snapshot.history, *([] if saved.best is None else [saved.best.history])]
+        for history in histories:
+            numbers += [number for step in history for number in asdict(step).values()]
+        if not all(histories) or not all(type(number) in (int, float) and number >= 0 for number in numbers):
+            raise ValueError("a course of the fit that is none")
 
     def saver(self, restart: int, best: Result | None) -> Callable[[Snapshot], None]:
         """A function that writes snapshots of a restart, with the best result before it."""

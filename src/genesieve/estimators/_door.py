@@ -30,7 +30,7 @@ def read_cells(model: Any, X: Any, *, reset: bool) -> Any:
     check_intact(X)
     with one_line_errors("X"):
         X = validate_data(model, X, reset=reset, **TAKEN)
-    return _of_fair_size(check_non_negative(X, type(model).__name__))
+    return of_fair_size(check_non_negative(X, type(model).__name__))
 
 
 def read_new_cells(model: Any, X: Any, *, selected_only: bool) -> tuple[Any, np.ndarray]:
@@ -46,12 +46,13 @@ def read_new_cells(model: Any, X: Any, *, selected_only: bool) -> tuple[Any, np.
     check_intact(X)
     with one_line_errors("X"):
         X = check_array(X, **TAKEN)
-    return _of_fair_size(check_non_negative(X, type(model).__name__)), selected
+    return of_fair_size(check_non_negative(X, type(model).__name__)), selected
 
 
-def _of_fair_size(X: Any) -> Any:
+def of_fair_size(X: Any) -> Any:
     """X, in double precision where single could not hold the squares of its values; raise where neither could."""
-    largest = float((X.data if issparse(X) else X).max(initial=0.0))
+    values = X.data if issparse(X) else X
+    largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
     if largest == 0 or 1 / FARTHEST[X.dtype] <= largest <= FARTHEST[X.dtype]:
         return X
     if X.dtype == np.float32:

@@ -265,9 +265,12 @@ def check_parameters(model: Any, shape: Shape | None = None, *, as_settings: boo
 
 def _check_consensus(model: Any, *, as_settings: bool) -> None:
     """Raise unless fits from several starts can be had."""
+    from genesieve._checks import shown
+
     for name, only in (("solver", "bcd"), ("init", "nmf")):
-        if not (isinstance(getattr(model, name), str) and getattr(model, name) == only):
-            raise ValueError(f"{name} must be {only!r} where a consensus is asked for, got {getattr(model, name)!r}")
+        value = getattr(model, name)
+        if not (isinstance(value, str) and value == only):
+            raise ValueError(f"{name} must be {only!r} where a consensus is asked for, got {shown(value)}")
     if model.n_restarts < 2:
         name = "restarts" if as_settings else "n_restarts"
         raise ValueError(f"{name} must be at least 2 where a consensus is asked for, got {model.n_restarts!r}")

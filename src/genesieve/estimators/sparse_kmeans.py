@@ -24,10 +24,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from genesieve._checks import check_choice, check_integer, check_number
+from genesieve._checks import check_choice, check_integer, check_number, shown
 from genesieve._random import as_generator
 from genesieve.core.cells.intact import check_intact
 from genesieve.core.weights import Vector, cluster_sums, dispersion, l0_weights, l1_weights
+from genesieve.estimators._door import of_fair_size
 
 __all__ = ["SparseKMeans", "dispersion", "l0_weights", "l1_weights"]
 
@@ -222,7 +223,7 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         check_number("tol", self.tol)
         if isinstance(self.init, str):
             if self.init not in ("k-means++", "random"):
-                raise ValueError(f"init must be 'k-means++', 'random' or an array of centres, got {self.init!r}")
+                raise ValueError(f"init must be 'k-means++', 'random' or an array of centres, got {shown(self.init)}")
         elif np.shape(self.init) != (self.n_clusters, genes):
             expected = f"{(self.n_clusters, genes)} (clusters x genes)"
             raise ValueError(f"init must have shape {expected}, got {np.shape(self.init)}")
@@ -232,21 +233,21 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         own, other = ("n_genes", "bound") if self.penalty == "l0" else ("bound", "n_genes")
         if getattr(self, other) is not None:
             expected = f"None with penalty={self.penalty!r} ({own} is its parameter)"
-            raise ValueError(f"{other} must be {expected}, got {getattr(self, other)!r}")
+            raise ValueError(f"{other} must be {expected}, got {shown(getattr(self, other))}")
         if self.penalty == "l0":
             n_genes = genes if self.n_genes is None else self.n_genes
             check_integer("n_genes", n_genes, 1, genes, why="the genes given")
             return lambda spread: l0_weights(spread, n_genes)
         bound = max(1.0, DEFAULT_BOUND_SHARE * math.sqrt(genes)) if self.bound is None else self.bound
         if not isinstance(bound, Real) or isinstance(bound, bool) or not float(bound) >= 1:
-            raise ValueError(f"bound must be a number >= 1, got {bound!r}")
+            raise ValueError(f"bound must be a number >= 1, got {shown(bound)}")
         return lambda spread: l1_weights(spread, bound)
 
     def _validated(self, X: Any, *, reset: bool) -> Matrix:
         check_intact(X)
         # what scikit-learn's k-means takes: CSR with 32-bit indices
         options = {"accept_sparse": "csr", "accept_large_sparse": False, "dtype": [np.float64, np.float32]}
-        return validate_data(self, X, reset=reset, **options)
+        return of_fair_size(validate_data(self, X, reset=reset, **options))
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

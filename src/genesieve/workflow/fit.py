@@ -18,7 +18,7 @@ from genesieve.io import FileError
 from genesieve.pp import describe
 from genesieve.workflow import outputs
 from genesieve.workflow.cluster import connected
-from genesieve.workflow.folder import read_record, staged, write_record
+from genesieve.workflow.folder import read_run, staged, write_record
 from genesieve.workflow.outputs import KEY, OTHER_STEPS, write_outputs
 from genesieve.workflow.provenance import SAMPLED, Log, file_fingerprint, versions
 from genesieve.workflow.selection import choose_sizes, chosen_sizes
@@ -195,9 +195,7 @@ def _plain(value: Any) -> Any:
 
 def repeated(path: Place) -> tuple[dict[str, Any], Settings]:
     """The record of an earlier run and its settings, for `run`; differing versions are warned of."""
-    record = read_record(Path(path))
-    if record.get("kind") != "run":
-        raise FileError(f"{path} must be the record of a run, got one of {record.get('kind')!r}")
+    record = read_run(Path(path))
     then, now = record["genesieve"], versions()["genesieve"]
     if then != now:
         message = f"{path} is of genesieve {then}, this is {now}: results may differ"

@@ -92,6 +92,31 @@ def read_record(path: Path) -> dict[str, Any]:
     return record
 
 
+def read_run(path: Path) -> dict[str, Any]:
+    """run.json of a run, with the parts that a repetition needs; FileError where one is missing or no such part."""
+    record = read_record(path)
+    if record.get("kind") != "run":
+        raise FileError(f"{path} must be the record of a run, got one of {record.get('kind')!r}")
+    data: Any = record.get("data")
+    files = [record.get(name) for name in ("gene_sets", "markers")]
+    checks = {
+        "genesieve": isinstance(record["genesieve"], str),
+        "settings": isinstance(record.get("settings"), dict),
+        "data": isinstance(data, dict)
+        and isinstance(data.get("path", ""), str | None)
+        and isinstance(data.get("fingerprint"), str),
+        "gene_sets or markers": all(
+            file is None or (isinstance(file, dict) and isinstance(file.get("path"), str)) for file in files
+        ),
+        "timings": isinstance(record.get("timings", {}), dict),
+        "notes": isinstance(record.get("notes", []), list),
+    }
+    for name, whole in checks.items():
+        if not whole:
+            raise FileError(f"{path} must be the {RECORD} of an earlier run, got one without {name} as a run writes it")
+    return {"gene_sets": None, "markers": None, "timings": {}, "notes": [], **record, "data": {"path": None, **data}}
+
+
 def write_record(folder: Path, record: dict[str, Any]) -> None:
     """Write run.json, with the list of all files beside it."""
     files = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
@@ -101,7 +126,8 @@ def write_record(folder: Path, record: dict[str, Any]) -> None:
 
 def others_files(folder: Path) -> list[Path]:
     """Files in a result that genesieve did not write, relative to it; hidden ones do not count."""
-    ours = set(read_record(folder).get("files", []))
+    listed = read_record(folder).get("files")
+    ours = {file for file in listed if isinstance(file, str)} if isinstance(listed, list) else set()
     found = [file.relative_to(folder) for file in sorted(folder.rglob("*")) if not file.is_dir() or file.is_symlink()]
     return [file for file in found if file.as_posix() not in ours and not file.name.startswith(".")]
 

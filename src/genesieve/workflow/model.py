@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genesieve._slots.read import read_fit, read_preparation
+from genesieve import pp, tl
+from genesieve._slots.read import read_fit, read_preparation, read_projection
 from genesieve._slots.write import bare_fit, write_batch_scales, write_gene_weights, write_preparation
 from genesieve.io import FileError
 
@@ -54,19 +56,46 @@ def load_model(folder: Path) -> AnnData:
     """
     folder = folder / "model" if (folder / "model").is_dir() else folder
     description, arrays = _read(folder)
-    key, weights = description["key"], arrays["weights"]
-    if weights.ndim != 2 or len(weights) != len(description["genes"]):
-        raise FileError(
-            f"{folder} must hold a model, got {len(description['genes'])} genes and weights of shape {weights.shape}"
-        )
+    try:
+        adata = _assembled(description, arrays)
+        _try(adata, description["key"])
+    except Exception as error:  # what was written by hand has as many ways to fail
+        said = " ".join(str(error).split())[:200] or type(error).__name__
+        raise FileError(f"{folder} must hold a model that can score cells, got one that cannot: {said}") from None
+    return adata
+
+
+def _assembled(description: dict[str, Any], arrays: dict[str, np.ndarray]) -> AnnData:
+    key, genes, weights = description["key"], description["genes"], arrays["weights"]
+    if not isinstance(key, str) or weights.ndim != 2 or len(weights) != len(genes):
+        raise ValueError(f"the key {key!r}, {len(genes)} genes and weights of shape {weights.shape}")
+    for name, array in arrays.items():
+        if array.dtype.kind != "U" and not (
+            array.dtype.kind in "fiub" and np.isfinite(array).all() and (array >= 0).all()
+        ):
+            raise ValueError(f"{name} must be numbers that are not negative, or words")
     no_usages = np.zeros((0, weights.shape[1]), dtype=weights.dtype)
-    adata = bare_fit(key, description["genes"], weights, no_usages, _put_arrays(description["fit"], arrays, "fit"))
+    adata = bare_fit(key, genes, weights, no_usages, _put_arrays(description["fit"], arrays, "fit"))
     if "gene_weights" in arrays:
         write_gene_weights(adata, key, arrays["gene_weights"])
     if "batch_scales" in arrays:
         write_batch_scales(adata, key, arrays["batch_scales"], arrays["levels"])
     write_preparation(adata, _put_arrays(description["prepare"], arrays, "prepare"))
     return adata
+
+
+def _try(fitted: AnnData, key: str) -> None:
+    """Score a cell that shows every gene once, as new cells will be."""
+    from anndata import AnnData
+
+    cell = AnnData(np.ones((1, fitted.n_vars)), var=fitted.var[[]].copy())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if read_preparation(fitted):
+            pp.prepare_like(cell, fitted, values=str(read_preparation(fitted)["values"]))
+        tl.project(cell, fitted, key=key)
+    if not np.isfinite(read_projection(cell, key).usages).all():
+        raise ValueError("usages that are no numbers")
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -15,7 +15,7 @@ from genesieve.tl._tables import cells_table
 from genesieve.workflow import outputs
 from genesieve.workflow.cluster import connected
 from genesieve.workflow.fit import Outcome, describe_file
-from genesieve.workflow.folder import is_result, read_record, staged, write_record
+from genesieve.workflow.folder import is_result, read_record, read_run, staged, write_record
 from genesieve.workflow.model import load_model
 from genesieve.workflow.outputs import (
     FIGURES,
@@ -163,9 +163,11 @@ def enrich(folder: Place, gene_sets: Place, *, watch: Watcher | None = None) -> 
     folder, watch, log = Path(folder), watch or Watcher(), Log()
     if not is_result(folder):
         raise RequestError(f"{folder} must be the folder of a run, got one without a run.json of genesieve")
-    record = read_record(folder)
-    if record["kind"] != "run":
-        raise RequestError(f"{folder} must be the folder of a run, got one of a {record['kind']}")
+    kind = read_record(folder).get("kind")
+    if kind != "run":
+        raise RequestError(f"{folder} must be the folder of a run, got one of a {kind}")
+    record = read_run(folder)
+    known = Settings.from_dict(record["settings"]).known
     with staged(folder, force=True, carry=True) as new, log.listening():
         with watch.stage("read"), log.timed("read"):
             try:
@@ -176,7 +178,6 @@ def enrich(folder: Place, gene_sets: Place, *, watch: Watcher | None = None) -> 
             enrich_object(adata, gene_sets)
         record |= {"gene_sets": describe_file(gene_sets), "notes": [*record["notes"], *log.notes]}
         record["timings"] |= {"enrich": log.timings["enrich"]}
-        known = record["settings"]["labels"]
         with watch.stage("write", OTHER_STEPS + 1) as step:
             # Only this figure has changed; a run without figures gets none.
             drawn = (

@@ -24,6 +24,7 @@ from genesieve.core.solvers.run import (
     Snapshot,
     Solve,
     best_of,
+    check_snapshot,
 )
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "Solver",
     "bcd",
     "best_of",
+    "check_snapshot",
     "continuation",
     "fine_tolerance",
     "line_search_step",
@@ -79,13 +81,15 @@ class Solver:
     last_penalty: Penalty | None = None  # that an exactly orthogonal H ends under
     tol: float = TOLERANCE
     few_cells_tol: Callable[[int], float] = fine_tolerance  # by the rank
+    saves: tuple[str, ...] = ("done", "revivals")  # in its snapshots, besides what every state has
     of_paper: bool = False  # nothing is added to the paper's objective unless it is asked for
 
 
 def _of_paper(run: Callable[..., Result]) -> Solver:
     line_search = partial(run, line_search=True)
-    tol = PAPER_TOLERANCE
-    return Solver(run, True, line_search, penalty=Overlap, tol=tol, few_cells_tol=lambda rank: tol, of_paper=True)
+    tol, saves = PAPER_TOLERANCE, ("H", "previous_H", "previous_W", "momentum", "converged", "done")
+    tolerances = {"tol": tol, "few_cells_tol": lambda rank: tol}
+    return Solver(run, True, line_search, penalty=Overlap, **tolerances, saves=saves, of_paper=True)  # type: ignore[arg-type]
 
 
 SOLVERS = {"bcd": Solver(bcd, last_penalty=Orthogonal()), "mapalm": _of_paper(mapalm), "palm": _of_paper(palm)}

@@ -74,7 +74,7 @@ def bcd(problem: Problem, start: Factors, *, journal: Journal | None = None) -> 
 
 def _begin(problem: Problem, start: Factors, journal: Journal) -> Position:
     """Where an interrupted run stood, or the start with the H that is best for it."""
-    saved = journal.resume()
+    saved = journal.resume(problem.constraint)
     if saved is not None:
         return Position.from_arrays(saved)
     state = _with_best_usages(problem, journal, start.W, start.H)

@@ -33,7 +33,7 @@ def _alternate(problem: Problem, start: Factors, journal: Journal, *, accelerate
         raise TypeError("a gradient step needs usages to set out from, got a start without; use solver 'bcd'")
     previous = current = start
     state, momentum, converged, done = None, 1.0, False, 0
-    saved = journal.resume()
+    saved = journal.resume(problem.constraint)
     if saved is not None:
         previous, current = Factors(saved["previous_H"], saved["previous_W"]), Factors(saved["H"], saved["W"])
         state, momentum = State.from_arrays(saved, current.H), float(saved["momentum"])

@@ -116,6 +116,22 @@ class Snapshot:
     history: list[Progress]
 
 
+def check_snapshot(arrays: Arrays, saved: Sequence[str], shape: tuple[int, int], rank: int) -> None:
+    """Raise unless a snapshot of a solver that saves these holds what a fit of this shape and rank needs."""
+    cells, genes = shape
+    shapes = {"gram": (rank, rank), "H": (cells, rank), "previous_H": (cells, rank)}
+    shapes |= dict.fromkeys(("W", "cross", "previous_W", "last_W", "last_move"), (genes, rank))
+    missing = {"W", "cross", "gram", "objective", *saved} - set(arrays)
+    if missing or ("last_W" in arrays) != ("last_move" in arrays):
+        raise ValueError(f"a snapshot without {', '.join(sorted(missing)) or 'its last step'}")
+    for name, array in arrays.items():
+        whole = array.shape == shapes.get(name, ()) and array.dtype.kind in "fiub"
+        if not whole or not (np.isfinite(array).all() or name == "objective") or np.isnan(array).any():
+            raise ValueError(f"{name} must be numbers of shape {shapes.get(name, ())}, got {array.dtype} {array.shape}")
+        if name in ("W", "H", "previous_W", "previous_H", "last_W") and (array < 0).any():
+            raise ValueError(f"{name} must not be negative")
+
+
 @dataclass
 class Journal:
     """The record of a run, who is told of it, and where it goes on from if it was interrupted."""
@@ -144,10 +160,12 @@ class Journal:
             self.stopped = self.callback(self.history[-1]) is True
         return self.stopped
 
-    def resume(self) -> Arrays | None:
+    def resume(self, constraint: Constraint) -> Arrays | None:
         """The snapshot's arrays, if it is of this penalty; its record goes on, too."""
         if self.snapshot is None or self.snapshot.penalty_number != self.penalty_number:
             return None
+        if not constraint.contains(self.snapshot.arrays["W"]):
+            raise ValueError("checkpoint must hold programs that keep the budget of genes, got some that do not")
         arrays, self.history, self.snapshot = self.snapshot.arrays, list(self.snapshot.history), None
         self.passes = self.history[-1].passes
         self._began = time.perf_counter() - self.history[-1].seconds

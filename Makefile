@@ -42,9 +42,11 @@ portable-all: setup  # nightly: all numerical tests, as on every processor that 
 matrix: setup
 	$(BIN)/python tests/matrix.py $(ENVIRONMENTS)
 
-# Long: many random fits and damaged files. FUZZ_SEED starts elsewhere.
+# Long: random fits, texts, records, command lines and damaged files, for example make fuzz CASES=100000 SEED=1000000.
+CASES ?= 4000
+SEED ?= 0
 fuzz: setup
-	FUZZ_CASES=$${FUZZ_CASES:-4000} FUZZ_FILES=$${FUZZ_FILES:-60} $(BIN)/pytest -q -n auto tests/fuzz
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --cases $(CASES) --seed $(SEED)
 
 readme: setup  # writes what the demo prints into README.md
 	$(BIN)/python tests/readme.py

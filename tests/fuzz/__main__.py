@@ -23,9 +23,13 @@ def main() -> int:
     asked = parser.parse_args()
     names = asked.subjects or list(SUBJECTS)
     shares = {name: SHARES[name] / sum(SHARES[each] for each in names) for name in names}
-    counts = {name: max(round(asked.cases * share), 1) for name, share in shares.items()}
+    return tried({name: max(round(asked.cases * share), 1) for name, share in shares.items()}, asked.seed, asked.log)
+
+
+def tried(counts: dict[str, int], first: int = 0, log: Path | None = None) -> int:
+    """Try so many cases of each subject; 1 if there was a fault."""
     with tempfile.TemporaryDirectory() as folder:
-        return int(run(SUBJECTS, counts, asked.seed, Path(folder), asked.log) > 0)
+        return int(run(SUBJECTS, counts, first, Path(folder), log) > 0)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Many cases of one subject, each judged in a forked process that may crash or never come back.
 
-A subject is a function of a seed and of a folder to work in; it returns how the case ended, and raises `Fault` where
-that is not one of the promised ways. The process is watched: a crash, or more than `SECONDS` of the processor's time
-for a case, is a fault of that case, and the next process goes on behind it.
+A subject is a function of a seed and of a folder to work in; it returns how the case ended, and raises `FaultError`
+where that is not one of the promised ways. The process is watched: a crash, or more than `SECONDS` of the processor's
+time for a case, is a fault of that case, and the next process goes on behind it.
 """
 
 from __future__ import annotations
@@ -11,58 +11,49 @@ import json
 import os
 import select
 import signal
-import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 SECONDS = 60.0  # of the processor, for one case: most take hundredths of one
 PATIENCE = 900.0  # seconds by the clock without a word, on a machine that does other things
 
 Subject = Callable[[int, Path], str]
+Case = tuple[str, int]  # the name of a subject, and a seed
 
 
-class Fault(Exception):
+class FaultError(Exception):
     """What must not happen."""
 
 
-@dataclass
-class Tally:
-    """How cases ended, and the faults by seed."""
+class Verdict(NamedTuple):
+    """How a case ended, or what is wrong with it."""
 
-    ends: Counter[str] = field(default_factory=Counter)
-    faults: dict[int, str] = field(default_factory=dict)
-
-
-def campaign(
-    subject: Subject, seeds: range, folder: Path, tell: Callable[[int, str | None, str | None], None] | None = None
-) -> Tally:
-    """Judge the cases of all seeds; ``tell`` hears of each: its seed, how it ended, or what is wrong with it."""
-    tally, following = Tally(), seeds.start
-    while following < seeds.stop:
-        for seed, end, fault in _judged(subject, range(following, seeds.stop), folder):
-            following = seed + 1
-            if fault is None:
-                tally.ends[str(end)] += 1
-            else:
-                tally.faults[seed] = fault
-            if tell is not None:
-                tell(seed, end, fault)
-    return tally
+    end: str | None
+    fault: str | None = None
 
 
-def _judged(subject: Subject, seeds: range, folder: Path) -> Iterator[tuple[int, str | None, str | None]]:
+def campaign(subjects: dict[str, Subject], cases: Sequence[Case], folder: Path) -> Iterator[tuple[Case, Verdict]]:
+    """Every case with its verdict."""
+    for name in subjects:
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    done = 0
+    while done < len(cases):
+        for verdict in _judged(subjects, cases[done:], folder):
+            yield cases[done], verdict
+            done += 1
+
+
+def _judged(subjects: dict[str, Subject], cases: Sequence[Case], folder: Path) -> Iterator[Verdict]:
     """Verdicts of one process, up to its end or death."""
     heard, said = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(heard)
-        _work(subject, seeds, folder, said)
+        _work(subjects, cases, folder, said)
     os.close(said)
-    following, left, silent = seeds.start, b"", False
+    told, left, silent = 0, b"", False
     while True:
         if not select.select([heard], [], [], PATIENCE)[0]:
             os.kill(child, signal.SIGKILL)
@@ -72,60 +63,51 @@ def _judged(subject: Subject, seeds: range, folder: Path) -> Iterator[tuple[int,
             break
         *lines, left = (left + piece).split(b"\n")
         for line in lines:
-            seed, end, fault = json.loads(line)
-            following = seed + 1
-            yield seed, end, fault
+            told += 1
+            yield Verdict(*json.loads(line))
     os.close(heard)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if following < seeds.stop:
-        yield (
-            following,
-            None,
-            "it never came back" if silent or code == -signal.SIGPROF else f"the process died: {code}",
-        )
+    if told < len(cases):
+        lost = "it never came back" if silent or code == -signal.SIGPROF else f"the process died: {code}"
+        yield Verdict(None, lost)
 
 
-def _work(subject: Subject, seeds: range, folder: Path, said: int) -> None:
+def _work(subjects: dict[str, Subject], cases: Sequence[Case], folder: Path, said: int) -> None:
     """Judge cases and tell of each, then end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what a crash prints, and many warnings
     code = 1
     try:
-        for seed in seeds:
+        for name, seed in cases:
             signal.setitimer(signal.ITIMER_PROF, SECONDS)  # its signal ends the process, wherever that is
-            end, fault = _verdict(subject, seed, folder)
-            os.write(said, json.dumps([seed, end, fault]).encode() + b"\n")
+            verdict = _verdict(subjects[name], seed, folder / name)
+            os.write(said, json.dumps(verdict).encode() + b"\n")
         code = 0
     finally:
         os._exit(code)
 
 
-def _verdict(subject: Subject, seed: int, folder: Path) -> tuple[str | None, str | None]:
+def _verdict(subject: Subject, seed: int, folder: Path) -> Verdict:
     try:
-        return subject(seed, folder), None
-    except Fault as fault:
-        return None, str(fault)
+        return Verdict(subject(seed, folder))
+    except FaultError as fault:
+        return Verdict(None, str(fault))
     except BaseException as error:
-        return None, f"{type(error).__name__}: {error}"[:1000]
+        return Verdict(None, f"{type(error).__name__}: {error}"[:1000])
 
 
 def run(subjects: dict[str, Subject], counts: dict[str, int], first: int, folder: Path, log: Path | None) -> int:
     """Campaigns of several subjects, told as they go; the number of faults."""
-    faults = 0
-    for name, count in counts.items():
-        began, place = time.process_time(), folder / name
-        place.mkdir(parents=True, exist_ok=True)
-
-        def tell(seed: int, end: str | None, fault: str | None, name: str = name) -> None:
-            if fault is not None:
-                _say(log, {"subject": name, "seed": seed, "fault": fault})
-            elif (seed - first) % 1000 == 999:
-                _say(log, {"subject": name, "to": seed})
-
-        tally = campaign(subjects[name], range(first, first + count), place, tell)
-        faults += len(tally.faults)
-        summary = {"first": first, "cases": count, "ends": dict(tally.ends), "faults": len(tally.faults)}
-        _say(log, {"subject": name, **summary, "seconds": round(time.process_time() - began, 1)})
-    return faults
+    cases = [(name, seed) for name, count in counts.items() for seed in range(first, first + count)]
+    ends: dict[str, Counter[str]] = {name: Counter() for name in counts}
+    for number, ((name, seed), (end, fault)) in enumerate(campaign(subjects, cases, folder), start=1):
+        ends[name]["fault" if fault is not None else str(end)] += 1
+        if fault is not None:
+            _say(log, {"subject": name, "seed": seed, "fault": fault})
+        if number % 1000 == 0:
+            _say(log, {"subject": name, "cases": number, "to": seed})
+    for name, how in ends.items():
+        _say(log, {"subject": name, "first": first, "cases": how.total(), "faults": how.pop("fault", 0), "ends": how})
+    return sum(counts.values()) - sum(how.total() for how in ends.values())
 
 
 def _say(log: Path | None, what: dict[str, Any]) -> None:
@@ -134,4 +116,3 @@ def _say(log: Path | None, what: dict[str, Any]) -> None:
     if log is not None:
         with log.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
-    sys.stdout.flush()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .campaign import Fault
+from .campaign import FaultError
 from .drawing import draw
 from .judging import judge
 
@@ -16,5 +16,5 @@ def fits(seed: int, folder: Path) -> str:
     case = draw(seed)
     found = judge(case, twice=seed % REPEATED == 0)
     if found:
-        raise Fault(f"{case}: {'; '.join(found)}")
+        raise FaultError(f"{case}: {'; '.join(found)}")
     return "refused" if case.note.get("refused") else "fitted"

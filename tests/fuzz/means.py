@@ -11,7 +11,7 @@ import numpy as np
 
 import genesieve as gs
 
-from .campaign import Fault
+from .campaign import FaultError
 from .drawing import KINDS, POWERS, STORAGES, make_values, store
 from .judging import dense, is_clear
 
@@ -40,10 +40,10 @@ def sparse_kmeans(seed: int, folder: Path) -> str:
     except Exception as error:
         if is_clear(error):
             return "refused"
-        raise Fault(f"{options}: {error!r}") from None
+        raise FaultError(f"{options}: {error!r}") from None
     faults = list(_faults(model, X, before))
     if faults:
-        raise Fault(f"{options}, {before.shape}, largest {np.abs(before).max():.3g}: {'; '.join(faults)}")
+        raise FaultError(f"{options}, {before.shape}, largest {np.abs(before).max():.3g}: {'; '.join(faults)}")
     return "clustered"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import shutil
@@ -18,9 +19,9 @@ import genesieve as gs
 from genesieve.cli.run import _inputs
 from genesieve.workflow import Settings, repeated
 from genesieve.workflow.folder import check_free, is_result, staged, write_record
-from genesieve.workflow.model import load_model, save_model
+from genesieve.workflow.model import checksum, load_model, save_model
 
-from .campaign import Fault
+from .campaign import FaultError
 from .mutation import pick, spoiled_text, spoiled_tree
 
 CLEAR = (ValueError, TypeError, OSError)
@@ -40,13 +41,13 @@ def _clear(use: Callable[[], Any], content: object) -> Any:
             return use()
     except CLEAR as error:
         if not str(error) or len(str(error).splitlines()) != 1:
-            raise Fault(f"{error!r}: {content}"[:900]) from None
+            raise FaultError(f"{error!r}: {content}"[:900]) from None
         return None
     except Exception as error:
         where = " < ".join(
             f"{Path(step.filename).name}:{step.lineno}" for step in extract_tb(error.__traceback__)[:-5:-1]
         )
-        raise Fault(f"{error!r} in {where}: {content}"[:900]) from None
+        raise FaultError(f"{error!r} in {where}: {content}"[:900]) from None
 
 
 @functools.cache
@@ -90,7 +91,7 @@ def _run(rng: np.random.Generator, folder: Path) -> str:
     _clear(lambda: check_free(out, force=True), content)
     _clear(lambda: _replace(out), content)
     if not (folder / "result").exists():
-        raise Fault(f"the result is gone: {content!r}"[:900])
+        raise FaultError(f"the result is gone: {content!r}"[:900])
     return "run.json" if found is not None else "run.json refused"
 
 
@@ -126,6 +127,8 @@ def _model(rng: np.random.Generator, folder: Path) -> str:
         content: object = file.read_bytes()
     else:
         content = _spoil_arrays(place / "arrays.npz", rng)
+    if rng.random() < 0.8:
+        _sign(place)
     new = _cells().copy()
     fitted = _clear(lambda: load_model(place), content)
     if fitted is None:
@@ -134,8 +137,17 @@ def _model(rng: np.random.Generator, folder: Path) -> str:
     if usages is None:
         return "model refused"
     if not np.isfinite(usages).all() or (usages < 0).any():
-        raise Fault(f"usages are not finite: {content}"[:900])
+        raise FaultError(f"usages are not finite: {content}"[:900])
     return "model used"
+
+
+def _sign(place: Path) -> None:
+    """Make the checksum that of what is there, as whoever crafts a file would."""
+    with contextlib.suppress(Exception):
+        about = json.loads((place / "model.json").read_text())
+        with np.load(place / "arrays.npz") as file:
+            about["sha256"] = checksum(about, {name: file[name] for name in file.files})
+        (place / "model.json").write_text(json.dumps(about))
 
 
 def _projected(new: ad.AnnData, fitted: ad.AnnData) -> np.ndarray:
@@ -201,9 +213,9 @@ def _checkpoint(rng: np.random.Generator, folder: Path) -> str:
         return "checkpoint refused"
     finite = [model.components_, model.objective_, model.reconstruction_err_, model.explained_]
     if not all(np.isfinite(part).all() for part in finite) or (model.components_ < 0).any():
-        raise Fault(f"a fit that is not finite and feasible: {content}"[:900])
+        raise FaultError(f"a fit that is not finite and feasible: {content}"[:900])
     if model.get_support().sum() > 5:
-        raise Fault(f"a budget that is not kept: {content}"[:900])
+        raise FaultError(f"a budget that is not kept: {content}"[:900])
     return "checkpoint used"
 
 

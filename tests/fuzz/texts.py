@@ -11,7 +11,7 @@ import numpy as np
 import genesieve as gs
 from genesieve.interpret.genesets import read_gene_sets
 
-from .campaign import Fault
+from .campaign import FaultError
 from .mutation import spoiled_text
 
 GMT = "".join(f"SET_{i}\tabout {i}\t" + "\t".join(f"G{j}" for j in range(i, i + 5)) + "\n" for i in range(8))
@@ -44,7 +44,7 @@ def _gmt(rng: np.random.Generator, folder: Path) -> str:
         if name:
             expected[name] = list(dict.fromkeys(gene.strip() for gene in rest[1:] if gene.strip()))
     if sets != expected:
-        raise Fault(f"gmt read as {sets}: {content!r}"[:900])
+        raise FaultError(f"gmt read as {sets}: {content!r}"[:900])
     return "gmt read"
 
 
@@ -64,10 +64,10 @@ def _csv(rng: np.random.Generator, folder: Path) -> str:
         names = rows[0][len(rows[0]) - len(rows[1]) + 1 :] if len(rows[0]) < len(rows[1]) else rows[0][1:]
         values = np.array([[float(cell) for cell in row[1:]] for row in rows[1:]])
     except (ValueError, IndexError, csv.Error) as error:
-        raise Fault(f"csv was read, though {error}: {content!r}"[:900]) from None
+        raise FaultError(f"csv was read, though {error}: {content!r}"[:900]) from None
     same = adata.shape == values.shape and np.array_equal(adata.X.toarray(), values, equal_nan=True)
     if not same or len(names) != adata.n_vars:
-        raise Fault(f"csv read as {adata.X.toarray().tolist()}: {content!r}"[:900])
+        raise FaultError(f"csv read as {adata.X.toarray().tolist()}: {content!r}"[:900])
     return "csv read"
 
 
@@ -87,9 +87,9 @@ def _mtx(rng: np.random.Generator, folder: Path) -> str:
     if chosen == "matrix.mtx":
         expected = _plain_mtx(contents[chosen])
         if not np.array_equal(values, expected, equal_nan=True):
-            raise Fault(f"mtx read as {values.tolist()}: {contents[chosen]!r}"[:900])
+            raise FaultError(f"mtx read as {values.tolist()}: {contents[chosen]!r}"[:900])
     elif len(set(adata.var_names)) != adata.n_vars or len(set(adata.obs_names)) != adata.n_obs:
-        raise Fault(f"names repeat: {contents[chosen]!r}"[:900])
+        raise FaultError(f"names repeat: {contents[chosen]!r}"[:900])
     return "mtx read"
 
 
@@ -111,11 +111,11 @@ def _plain_mtx(content: bytes) -> np.ndarray:
             number = float(value[0]) if value else 1.0
             values[int(row) - 1, int(column) - 1] += number
     except (ValueError, IndexError) as error:
-        raise Fault(f"mtx was read, though {error}: {content!r}"[:900]) from None
+        raise FaultError(f"mtx was read, though {error}: {content!r}"[:900]) from None
     return values.T.astype(np.float32)
 
 
 def _refused(error: Exception, content: bytes) -> str:
     if not str(error) or len(str(error).splitlines()) != 1 or len(str(error)) > 1000:
-        raise Fault(f"{error!r}: {content!r}"[:900])
+        raise FaultError(f"{error!r}: {content!r}"[:900])
     return "refused"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import warnings
 from collections.abc import Iterator
@@ -39,11 +40,22 @@ def save_model(adata: AnnData, folder: Path, *, key: str = "ssnmf") -> None:
         "prepare": _pull_arrays(dict(read_preparation(adata)), arrays, "prepare"),
         "fit": plain,
     }
+    description["sha256"] = checksum(description, arrays)
     folder.mkdir(parents=True)
     text = json.dumps(description, indent=1, ensure_ascii=False, sort_keys=True)  # files of a repeated run are the same
     (folder / DESCRIPTION).write_text(text + "\n", encoding="utf-8")
     with (folder / ARRAYS).open("wb") as file:
         np.savez_compressed(file, **arrays)
+
+
+def checksum(description: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
+    """SHA-256 of all that a model says, its own place aside."""
+    said = {name: value for name, value in description.items() if name != "sha256"}
+    digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def load_model(folder: Path) -> AnnData:
@@ -105,6 +117,8 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             arrays = {name: file[name] for name in file.files}
         if description["format"] != FORMAT or not {"key", "genes", "prepare", "fit"} <= set(description):
             raise FileError(f"{folder} must hold a model of format {FORMAT}, got {description['format']!r}")
+        if description.get("sha256", said := checksum(description, arrays)) != said:  # older ones have none
+            raise FileError(f"{folder} must hold a model as it was written, got one that was changed or damaged since")
         return description, {"weights": arrays.pop("weights"), **arrays}
     except FileNotFoundError as error:
         raise FileError(f"{folder} must hold a model ({DESCRIPTION}, {ARRAYS}), got no {error.filename}") from None

@@ -1,0 +1,72 @@
+"""A few cases of every subject, as `python -m tests.fuzz` tries many; and that it finds what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from . import campaign
+from .campaign import FaultError
+from .subjects import SHARES, SUBJECTS
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+
+ROOT = Path(__file__).parents[2]
+CASES = {"kmeans": 16, "texts": 90, "records": 30, "arguments": 6, "files": 24}
+
+
+def test_a_few_cases_of_every_subject_end_as_promised(tmp_path):
+    program = "import sys; from tests.fuzz.__main__ import tried; sys.exit(tried(json.loads(sys.argv[1])))"
+    command = [sys.executable, "-c", f"import json; {program}", json.dumps(CASES)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=900)
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["fault"] for line in told if "fault" in line] == []
+    assert done.returncode == 0, done.stderr
+    assert {line["subject"]: line["cases"] for line in told} == CASES
+    assert all(len(line["ends"]) > 1 for line in told)  # not all of them are refused
+
+
+def test_every_subject_has_a_share():
+    assert set(SHARES) == set(SUBJECTS)
+
+
+def break_promises(seed: int, folder: Path) -> str:
+    if seed == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if seed == 4:
+        while True:
+            pass
+    if seed == 5:
+        raise FaultError("wrong")
+    if seed == 6:
+        raise ZeroDivisionError
+    return "well"
+
+
+def verdicts(subject, count: int, folder: Path) -> dict[int, tuple[str | None, str | None]]:
+    cases = [("one", seed) for seed in range(count)]
+    return {seed: verdict for (_, seed), verdict in campaign.campaign({"one": subject}, cases, folder)}
+
+
+def test_crashes_loops_and_faults_are_told_and_the_rest_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(campaign, "SECONDS", 0.2)
+    wrong = {
+        2: f"the process died: {-signal.SIGKILL}",
+        4: "it never came back",
+        5: "wrong",
+        6: "ZeroDivisionError: ",
+    }
+    expected = {seed: (None, wrong[seed]) if seed in wrong else ("well", None) for seed in range(8)}
+    assert verdicts(break_promises, 8, tmp_path) == expected
+
+
+def test_silence_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(campaign, "PATIENCE", 0.5)
+    found = verdicts(lambda seed, folder: signal.pause() if seed == 1 else "well", 3, tmp_path)
+    assert found == {0: ("well", None), 1: (None, "it never came back"), 2: ("well", None)}

@@ -29,7 +29,7 @@ def test_a_few_cases_of_every_subject_end_as_promised(tmp_path):
     assert [line["fault"] for line in told if "fault" in line] == []
     assert done.returncode == 0, done.stderr
     assert {line["subject"]: line["cases"] for line in told} == CASES
-    assert all(len(line["ends"]) > 1 for line in told)  # not all of them are refused
+    assert all(len(line["ends"]) > 1 for line in told if line["cases"] > 10)  # not all of them are refused
 
 
 def test_every_subject_has_a_share():

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check format lint types layers portable portable-all matrix fuzz readme bench docs dist coverage clean
+.PHONY: setup demo test check format lint types layers portable portable-all matrix audit fuzz kills load readme bench docs dist coverage clean
 
 setup: .venv/.ready
 
@@ -42,11 +42,21 @@ portable-all: setup  # nightly: all numerical tests, as on every processor that 
 matrix: setup
 	$(BIN)/python tests/matrix.py $(ENVIRONMENTS)
 
+audit: setup  # no known weakness in what is needed; asks no network
+	$(BIN)/python tests/audit.py
+
 # Long: random fits, texts, records, command lines and damaged files, for example make fuzz CASES=100000 SEED=1000000.
 CASES ?= 4000
 SEED ?= 0
 fuzz: setup
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --cases $(CASES) --seed $(SEED)
+
+KILLS ?= 200
+kills: setup  # runs that are killed at random moments
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.kills --kills $(KILLS) --seed $(SEED)
+
+load: setup  # many runs, threads and processes at a time
+	GENESIEVE_LOAD=full $(BIN)/pytest -q tests/test_load.py
 
 readme: setup  # writes what the demo prints into README.md
 	$(BIN)/python tests/readme.py

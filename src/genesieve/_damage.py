@@ -1,26 +1,30 @@
-"""Damage on which libraries crash or never come back, looked for before they read a file.
+"""Damage on which libraries crash, never come back or run code, looked for before they read a file.
 
 HDF5 keeps texts of variable length, names of cells and all attributes among them, in "global heap collections". The
 library walks a collection from object to object by their sizes, and a size of zero, as a wiped stretch leaves it, keeps
 it on the spot for ever, where no signal and no thread of Python can reach it. (HDF5 File Format Specification 3.0,
 III.E.) SciPy's reader of Matrix Market files leaves its memory where a line holds a zero byte, and takes the part of a
-line that it understands for the whole; pandas takes what stands before a zero byte.
+line that it understands for the whole; pandas takes what stands before a zero byte. Stores of zarr may
+name a codec that unpickles, which runs whatever the file says.
 """
 
 from __future__ import annotations
 
 import gzip
+import json
 import mmap
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["check_heaps", "check_matrix_market", "check_rows", "check_text"]
+__all__ = ["check_codecs", "check_heaps", "check_matrix_market", "check_rows", "check_text"]
 
 SIGNATURE = b"GCOL\x01\x00\x00\x00"  # with the version and three reserved bytes, so that chance does not write it
 HEADER = 16  # bytes, of a collection and of each object in it
 # How much of a file is looked through at either end: texts stand before and after the values of X, which may be large.
 REACH = 1 << 30
+METADATA = {".zarray", ".zgroup", ".zmetadata", "zarr.json"}  # of zarr
 PIECE = 1 << 20  # bytes of a text that are looked at together
 SHOWN_LETTERS = 60  # of a line that is not as it should be
 # What lines of plain numbers are made of.
@@ -138,6 +142,31 @@ def _check_lines(path: Path, lines: bytes, before: int, kind: type[int | float])
             shown = line.strip().decode("utf-8", "replace")[:SHOWN_LETTERS]
             expected = f"a row, a column and a {'whole ' if kind is int else ''}number"
             raise ValueError(f"{path.name}, line {number} must be {expected}, got {shown!r}") from None
+
+
+# ------------------------------------------------------------------------------------------------ zarr
+
+
+def check_codecs(store: Path) -> Path:
+    """The path of a zarr store; ValueError if an array of it is to be unpickled."""
+    for folder, below, files in os.walk(store):
+        if "zarr.json" in files and "c" in below:
+            below.remove("c")  # chunks, of which there may be many
+        for name in METADATA & set(files):
+            about = json.loads(Path(folder, name).read_text(encoding="utf-8"))
+            if _unpickles(about):
+                raise ValueError(f"{Path(folder, name)} asks to unpickle, which could run anything")
+    return store
+
+
+def _unpickles(about: Any) -> bool:
+    """Whether metadata name the codec, attributes of the user aside."""
+    if isinstance(about, dict):
+        named = any(str(about.get(key)).removeprefix("numcodecs.") == "pickle" for key in ("id", "name"))
+        return named or any(
+            _unpickles(part) for key, part in about.items() if not key.endswith(("attributes", ".zattrs"))
+        )
+    return isinstance(about, list) and any(map(_unpickles, about))
 
 
 # ------------------------------------------------------------------------------------------------ tables

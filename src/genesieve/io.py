@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from genesieve._checks import first_few
-from genesieve._damage import check_heaps, check_matrix_market, check_rows, check_text
+from genesieve._damage import check_codecs, check_heaps, check_matrix_market, check_rows, check_text
 from genesieve._matrices import check_all_intact
 from genesieve.core.cells.intact import check_intact
 
@@ -202,7 +202,7 @@ def _open_group(path: Path) -> Any:
     if path.is_dir():
         import zarr
 
-        return zarr.open_group(path, mode="r")
+        return zarr.open_group(check_codecs(path), mode="r")
     import h5py
 
     _check_hdf5(path, "an AnnData in HDF5 (h5ad)")
@@ -244,7 +244,7 @@ def _read_h5ad(path: Path, cells_in: str | None) -> AnnData:
 def _read_zarr(path: Path, cells_in: str | None) -> AnnData:
     from anndata.io import read_zarr
 
-    return read_zarr(path)
+    return read_zarr(check_codecs(path))
 
 
 def _read_h5(path: Path, cells_in: str | None) -> AnnData:

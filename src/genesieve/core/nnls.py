@@ -16,7 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
+
+from genesieve.core.compiled import compiled
 
 # A row is settled when no coordinate moved by more than this part of the largest one (both in units of the fit).
 TOLERANCE = 1e-8
@@ -78,7 +79,7 @@ def _in_parts(work: Callable[..., None], cross: np.ndarray, solution: np.ndarray
         list(pool.map(lambda span: work(cross[span[0] : span[1]], solution[span[0] : span[1]]), pairwise(edges)))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _solve_rows(gram, cross, solution, tol, max_sweeps):  # type: ignore[no-untyped-def]
     rows, rank = cross.shape
     x = np.empty(rank)
@@ -106,7 +107,7 @@ def _solve_rows(gram, cross, solution, tol, max_sweeps):  # type: ignore[no-unty
             solution[i, a] = x[a]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _sweep_rows(gram, solution, gradients, most, little):  # type: ignore[no-untyped-def]
     """Sweep over the coordinates of each row, ``most`` times or until a sweep moves it ``little`` beside the first."""
     rank = gram.shape[0]
@@ -130,7 +131,7 @@ def _sweep_rows(gram, solution, gradients, most, little):  # type: ignore[no-unt
                 break
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _gradient(gram, cross, x, gradient):  # type: ignore[no-untyped-def]
     """Write ``x gram - cross`` to ``gradient``."""
     for a in range(x.size):
@@ -141,7 +142,7 @@ def _gradient(gram, cross, x, gradient):  # type: ignore[no-untyped-def]
                 gradient[a] += x[b] * gram[b, a]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _sweep(gram, x, gradient, tol):  # type: ignore[no-untyped-def]
     """Minimise over each coordinate in turn; True if none moved by more than ``tol``."""
     largest_move, largest = 0.0, 0.0
@@ -158,7 +159,7 @@ def _sweep(gram, x, gradient, tol):  # type: ignore[no-untyped-def]
     return largest_move <= tol * tol * largest
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _finish(gram, cross, x, gradient, support, supports, factors, trial):  # type: ignore[no-untyped-def]
     """Go to the minimum over the positive coordinates, dropping those that reach zero; True if it is the row's.
 
@@ -182,7 +183,7 @@ def _finish(gram, cross, x, gradient, support, supports, factors, trial):  # typ
     return False
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _stays(gram, cross, x, support, size):  # type: ignore[no-untyped-def]
     """Whether no coordinate off the support wants to enter: its gradient is negative by no more than rounding."""
     if size == x.size:
@@ -197,7 +198,7 @@ def _stays(gram, cross, x, support, size):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _positive(x, support):  # type: ignore[no-untyped-def]
     """Write the positive coordinates of ``x`` to ``support``; how many there are, and the first 62 as bits."""
     size, bits = 0, 0
@@ -209,7 +210,7 @@ def _positive(x, support):  # type: ignore[no-untyped-def]
     return size, bits
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _move_towards(trial, support, size, x):  # type: ignore[no-untyped-def]
     """Move ``x`` to ``trial`` on its support, or to where the first coordinate reaches zero; True if all the way."""
     length, first = 1.0, -1
@@ -226,7 +227,7 @@ def _move_towards(trial, support, size, x):  # type: ignore[no-untyped-def]
     return first < 0
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _cholesky(gram, support, size, factor):  # type: ignore[no-untyped-def]
     """Cholesky factor of the Gram matrix on the support, in both triangles, its diagonal as reciprocals.
 
@@ -246,7 +247,7 @@ def _cholesky(gram, support, size, factor):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _substitute(factor, cross, support, size, solution):  # type: ignore[no-untyped-def]
     """Forward, then backward substitution with the Cholesky factor, along its rows."""
     for i in range(size):

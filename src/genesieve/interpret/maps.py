@@ -8,8 +8,9 @@ about a second from the first call on.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy import sparse
+
+from genesieve.core.compiled import compiled
 
 NEIGHBOURS = 15  # scanpy's default
 DIRECTIONS = 20  # leading ones of the expression: more add noise
@@ -72,7 +73,7 @@ def _strengths(distances: np.ndarray) -> np.ndarray:
     return np.asarray(np.exp(-gaps / pace))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw(state):  # type: ignore[no-untyped-def]
     """The next state of a random sequence (xorshift)."""
     state ^= state << np.uint64(13)
@@ -80,12 +81,12 @@ def _draw(state):  # type: ignore[no-untyped-def]
     return state ^ (state << np.uint64(17))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _clipped(value, step):  # type: ignore[no-untyped-def]
     return min(LONGEST_STEP, max(-LONGEST_STEP, value)) * step
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _settle(places, pairs, strengths, rounds, state):  # type: ignore[no-untyped-def]
     """Move cells towards their neighbours, as often as they belong together, and away from others, in shorter steps."""
     n = np.uint64(len(places))

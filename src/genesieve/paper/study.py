@@ -78,7 +78,7 @@ def read_reference(path: Path) -> Data:
     if not path.exists():
         raise FileNotFoundError(f"{path} must be the published synthetic data, got nothing there")
     try:
-        arrays = dict(np.load(path))
+        arrays = dict(np.load(path, allow_pickle=False))
     except (ValueError, TypeError, OSError, zipfile.BadZipFile):
         raise FileError(f"{path} must be an .npz file with the arrays X, labels, W0 and H0") from None
     missing = {"X", "labels", "W0", "H0"} - set(arrays)

@@ -11,10 +11,10 @@ from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from genesieve.core.cells.sources import Source, Sums, add
+from genesieve.core.compiled import compiled
 
 # A cell that decides a coefficient by itself has no residual; its leverage counts as no more than this.
 MOST_LEVERAGE = 0.99
@@ -136,7 +136,7 @@ def _genes_shown(X: Any) -> np.ndarray:
     return np.count_nonzero(X > 0, axis=1).astype(np.float64)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add_products(data, indices, indptr, UW, weights, which, n_genes):  # type: ignore[no-untyped-def]
     cross, sums, squares = np.zeros((n_genes, UW.shape[2])), np.zeros(n_genes), np.zeros(n_genes)
     for i in range(indptr.size - 1):
@@ -149,7 +149,7 @@ def _add_products(data, indices, indptr, UW, weights, which, n_genes):  # type: 
     return cross, sums, squares
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add_squares(data, indices, indptr, U, q, which, coefficients):  # type: ignore[no-untyped-def]
     total = np.zeros(coefficients.shape)
     for i in range(indptr.size - 1):

@@ -11,11 +11,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from genesieve.core.cells.sources import Source, Sums, Work
 from genesieve.core.cells.stored import csr_of
+from genesieve.core.compiled import compiled
 
 T = TypeVar("T")
 
@@ -76,7 +76,7 @@ def batch_sums(n_batches: int, X: Any, rows: Rows) -> tuple[np.ndarray, np.ndarr
     return values, np.einsum("ij,ij->j", X, X, dtype=np.float64)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _scaled_values(data, indices, indptr, batch, factors):  # type: ignore[no-untyped-def]
     values = np.empty_like(data)
     for i in range(indptr.size - 1):
@@ -86,7 +86,7 @@ def _scaled_values(data, indices, indptr, batch, factors):  # type: ignore[no-un
     return values
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _sums_of_values(data, indices, indptr, batch, n_batches, n_genes):  # type: ignore[no-untyped-def]
     sums, squares = np.zeros((n_batches, n_genes)), np.zeros(n_genes)
     for i in range(indptr.size - 1):

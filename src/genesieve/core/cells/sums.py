@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from genesieve.core.cells.transform import row_sums
+from genesieve.core.compiled import compiled
 
 # Sizes of cells that spread by a smaller share of their squares are all alike, but for rounding.
 LEAST_SPREAD = 1e-9
@@ -48,7 +48,7 @@ def gains_of_mean(sums: GeneSums, n_cells: int) -> np.ndarray:
     return np.asarray(by_mean + (sums.with_size - sums.values * sums.size / n_cells) ** 2 / spread)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def count_genes(data, indices, n_genes):  # type: ignore[no-untyped-def]
     """Of every gene of sparse values, how many are above zero, their sum, and the sum of their squares."""
     seen, sums, squares = np.zeros(n_genes, np.int64), np.zeros(n_genes), np.zeros(n_genes)

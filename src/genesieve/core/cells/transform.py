@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
+
+from genesieve.core.compiled import compiled
 
 # Counts below this are logged once a cell, not once a gene: most values of a cell are the same few small counts.
 TABLE_SIZE = 64
@@ -64,7 +65,7 @@ def _depth_factors(totals: np.ndarray, depth: float) -> np.ndarray:
     return np.divide(depth, totals, out=np.ones_like(totals), where=totals > 0)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def row_sums(data, indptr):  # type: ignore[no-untyped-def]
     """In double precision; SciPy adds in the type of the values."""
     sums = np.zeros(indptr.size - 1)
@@ -74,7 +75,7 @@ def row_sums(data, indptr):  # type: ignore[no-untyped-def]
     return sums
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _transform_rows(data, indices, indptr, place, factors, divisor):  # type: ignore[no-untyped-def]
     """Values, genes and ends of cells on the genes that have a place; ``divisor`` 0 means no logarithm."""
     values, genes = np.empty_like(data), np.empty_like(indices)

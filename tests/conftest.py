@@ -82,6 +82,7 @@ ENABLED_BY = {
     "cnmf": "cNMF, in a Python that GENESIEVE_CNMF_PYTHON names",
     "Rscript|RcppML": "R with RcppML (Debian: r-cran-rcppml)",
     "SCIPY_ARRAY_API": "SCIPY_ARRAY_API=1 in the environment, for scikit-learn's check of other array libraries",
+    "GENESIEVE_LOAD": "GENESIEVE_LOAD=full in the environment (make load), for many runs and processes at a time",
     "gseapy": "gseapy (pip install gseapy)",
     "Dask|dask|distributed|xarray": "Dask (pip install 'genesieve[dask]')",
 }

@@ -51,6 +51,8 @@ class Remote(Source):
         self._edges = np.concatenate([[0], np.cumsum(X.chunks[0])])
         self.shape: tuple[int, int] = self._transform.shape((int(X.shape[0]), int(X.shape[1])))
         self.dtype: np.dtype[Any] = floating(X.dtype)
+        if current_client() is not None:
+            _make_room()
 
     def each(self, work: Work[T], H: Any = None) -> Iterator[T]:
         yield from self._results(self._job(work, H))
@@ -139,6 +141,15 @@ def current_client() -> Any:
 
     client = getattr(get_scheduler(), "__self__", None)
     return client if hasattr(client, "who_has") else None
+
+
+def _make_room() -> None:
+    """In a task of a worker, leave its threads to the tasks of passes: where it has one, these would wait for ever."""
+    from distributed import secede, worker
+    from distributed.threadpoolexecutor import thread_state
+
+    if hasattr(worker.thread_state, "execution_state") and getattr(thread_state, "proceed", False):
+        secede()
 
 
 def _total_on(client: Any, parts: list[Any]) -> Sums:

@@ -135,7 +135,7 @@ class Schedule:
         """The lowest of its minima on many cells: few show objectives so close together in another order."""
         if not (placed.others and isinstance(cells, LowRank)) or self.orthogonality == "exact":
             return placed
-        early = self._early(problem, on_one_thread(cells), problem.tol)
+        early = self._early(problem, cells.on_one_thread(), problem.tol)
         tried = side_by_side(
             lambda start: self._solve(early, start), [placed.factors, *placed.others], problem.cells.threads
         )

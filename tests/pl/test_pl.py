@@ -489,7 +489,7 @@ def test_empty_results_say_so(adata):
 
 
 def test_nothing_to_choose_from_and_nothing_chosen_say_so(adata):
-    adata.var["ssnmf_selected"] = False
+    adata.varm["ssnmf"] = np.zeros_like(adata.varm["ssnmf"])
     assert "no gene is selected" in texts_of(pl.loadings(adata))[0]
     adata.uns["ssnmf_select"] = {"table": pd.DataFrame()}
     assert pl.selection(adata).get_title() == "no gene varies"

@@ -49,9 +49,8 @@ class Programs(Suite):
         levels = [level for level in given.levels if not given.cnmf or level != "faint"]
         setting = "cnmf" if given.cnmf else "planted"
         return [
-            [job(setting, peer, level, seed, size, given.again)]
+            [job(setting, peer, level, seed, size, given.again) for level in levels]
             for seed in range(given.seeds)
-            for level in levels
             for peer in given.only
         ]
 

@@ -99,7 +99,7 @@ def test_seeds_that_give_the_same_are_alike_and_noise_is_not(adata, monkeypatch)
 
 def test_every_peer_meets_every_draw():
     given = SUITE.parser().parse_args(["--levels", "hard", "faint", "--seeds", "2"])
-    jobs = [batch[0] for batch in SUITE.batches(given)]
+    jobs = [job for batch in SUITE.batches(given) for job in batch]
     assert len(jobs) == len({job.name for job in jobs}) == 2 * 2 * len(PEERS)
 
 

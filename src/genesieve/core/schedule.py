@@ -68,6 +68,7 @@ class WarmStart(NamedTuple):
     penalty: Penalty  # that they were fitted under
     directions: np.ndarray | None = None  # (genes, width) that the cells were approximated on, if they were
     stability: np.ndarray | None = None  # of the programs, where they are a consensus
+    others: tuple[Factors, ...] = ()  # other minima, which may be the lower ones on more cells
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,8 @@ class Schedule:
         fitted = self._solve(self._early(problem, cells, fine_tolerance(self.rank), genes=few.genes), start.factors)
         directions = few.embed(cells.directions) if isinstance(cells, LowRank) else None
         factors = Factors(FROM_ZERO, few.embed(fitted.factors.W))
-        return WarmStart(factors, fitted.penalty, directions, start.stability)
+        others = tuple(Factors(FROM_ZERO, few.embed(other.W)) for other in start.others)
+        return WarmStart(factors, fitted.penalty, directions, start.stability, others)
 
     def _settle(
         self, many: Cells, problem: Problem, placed: WarmStart | None, rng: np.random.Generator, journal: Journal
@@ -119,6 +121,7 @@ class Schedule:
             cells, placed = self._start(many, problem, rng)
         else:
             cells = low_rank_approximation(many, self.rank, rng, near=placed.directions)
+            placed = self._lowest(placed, problem, cells)
         as_is = self._settles_as_is(many)
         if cells is not problem.cells:
             early = self._early(problem, cells, (1.0 if as_is else SETTLE_TOLERANCE) * problem.tol)
@@ -131,6 +134,16 @@ class Schedule:
             start = Factors(FROM_ZERO, placed.factors.W)  # the same wherever H is
             placed = placed._replace(factors=self._solve(replace(early, exact=False), start).factors)
         return placed
+
+    def _lowest(self, placed: WarmStart, problem: Problem, cells: Cells) -> WarmStart:
+        """The lowest of its minima on many cells: few show objectives so close together in another order."""
+        if not (placed.others and isinstance(cells, LowRank)) or self.orthogonality == "exact":
+            return placed
+        early = self._early(problem, on_one_thread(cells), max(problem.tol, self._solver.tol))
+        tried = side_by_side(
+            lambda start: self._solve(early, start), [placed.factors, *placed.others], problem.cells.threads
+        )
+        return placed._replace(factors=Factors(FROM_ZERO, best_of(tried).factors.W))
 
     def _settles_as_is(self, many: Cells) -> bool:
         """Whether quick steps on X itself come before the exact ones: on few cells, which all are in memory then."""
@@ -192,8 +205,8 @@ class Schedule:
         led = self._led(replace(problem, cells=on_chosen, constraint=NonNegative()), [fit.factors for fit in tried])
         finalists = [Factors(FROM_ZERO, chosen.embed(fit.factors.W)) for fit in different_minima(led)[:FINALISTS]]
         on_all = self._early(problem, approximation, fine_tolerance(self.rank), genes=genes)
-        best = best_of(self._led(on_all, [*finalists, first]))
-        return approximation, WarmStart(best.factors, problem.penalty)
+        minima = [fit.factors for fit in different_minima(self._led(on_all, [*finalists, first]))]
+        return approximation, WarmStart(minima[0], problem.penalty, others=tuple(minima[1:]))
 
     @property
     def _keeps_budget(self) -> bool:

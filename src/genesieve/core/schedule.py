@@ -11,7 +11,7 @@ import numpy as np
 from genesieve.core import starts
 from genesieve.core.batches import Scaling
 from genesieve.core.cells import sampling
-from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells, NoUsages, on_one_thread
+from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells, NoUsages
 from genesieve.core.cells.low_rank import LowRank, low_rank_approximation
 from genesieve.core.cells.sources import side_by_side, single_threaded_blas
 from genesieve.core.cells.streamed import as_source
@@ -139,7 +139,7 @@ class Schedule:
         """The lowest of its minima on many cells: few show objectives so close together in another order."""
         if not (placed.others and isinstance(cells, LowRank)) or self.orthogonality == "exact":
             return placed
-        early = self._early(problem, on_one_thread(cells), max(problem.tol, self._solver.tol))
+        early = self._early(problem, cells.on_one_thread(), max(problem.tol, self._solver.tol))
         tried = side_by_side(
             lambda start: self._solve(early, start), [placed.factors, *placed.others], problem.cells.threads
         )
@@ -224,7 +224,7 @@ class Schedule:
 
     def _plain_fits(self, cells: Cells, rng: np.random.Generator) -> list[Result]:
         """Fits without a penalty, each from a random start."""
-        alone, rngs = on_one_thread(cells), rng.spawn(self.consensus or CHOSEN_STARTS)
+        alone, rngs = cells.on_one_thread(), rng.spawn(self.consensus or CHOSEN_STARTS)
         return side_by_side(lambda rng: starts.plain_fit(alone, self.rank, rng, n_starts=1), rngs, cells.threads)
 
     def _led(self, problem: Problem, tried: Sequence[Factors]) -> list[Result]:
@@ -233,7 +233,10 @@ class Schedule:
         strength = 0.0 if self.orthogonality == "exact" else float(self.orthogonality)
         penalties = [self._solver.penalty(share * strength) for share in shares]
         alone = replace(
-            problem, cells=on_one_thread(problem.cells), max_iter=starts.EARLY_ITERATIONS, tol=fine_tolerance(self.rank)
+            problem,
+            cells=problem.cells.on_one_thread(),
+            max_iter=starts.EARLY_ITERATIONS,
+            tol=fine_tolerance(self.rank),
         )
         return side_by_side(
             lambda start: continuation(self._solver.run, alone, start, penalties, tol=0.0), tried, problem.cells.threads

@@ -103,11 +103,3 @@ def test_sums_are_the_same_on_one_thread_and_on_many():
         for ours, theirs in zip(cells.sweep(W, FROM_ZERO, STEP), many.sweep(W, FROM_ZERO, STEP), strict=True):
             np.testing.assert_array_equal(ours, theirs)
     assert many.threads == 2
-
-
-def test_directions_are_found_in_the_precision_of_x_and_worked_with_in_double():
-    approximation = low_rank_approximation(Blocks(X.astype(np.float32)), 1, np.random.default_rng(0))
-    exact = low_rank_approximation(Blocks(X), 1, np.random.default_rng(0))
-    assert approximation.dtype == np.float64
-    for ours, theirs in zip(approximation.sweep(W, FROM_ZERO, STEP), exact.sweep(W, FROM_ZERO, STEP), strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4 * np.abs(theirs).max())

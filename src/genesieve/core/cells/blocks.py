@@ -83,9 +83,6 @@ class Cells(Protocol):
     def on_one_thread(self) -> Cells:
         """The same cells, for a fit that runs beside others."""
 
-    def roughly(self) -> Cells:
-        """The same cells, their products in the precision of X: to find directions by, that is enough."""
-
 
 class Moments(NamedTuple):
     """Mean and variance of every gene."""
@@ -208,11 +205,6 @@ class Blocks:
     def on_one_thread(self) -> Blocks:
         blocks = copy(self)
         blocks.threads, blocks._source = 1, self._source.on_one_thread()
-        return blocks
-
-    def roughly(self) -> Blocks:
-        blocks = copy(self)
-        blocks.dtype = self.value_dtype
         return blocks
 
     def _like(self, X: Any, genes: np.ndarray | slice) -> Blocks:

@@ -70,9 +70,6 @@ class LowRank:
         cells.threads, cells._blocks = 1, self._blocks.on_one_thread()
         return cells
 
-    def roughly(self) -> LowRank:
-        return self
-
     def part(self, cells: np.ndarray, n_genes: int, required: np.ndarray | None = None) -> tuple[LowRank, np.ndarray]:
         if len(cells) == self.shape[0] and n_genes >= self.shape[1]:
             return self, np.arange(self.shape[1])
@@ -99,7 +96,7 @@ def low_rank_approximation(
     width = rank + EXTRA_DIRECTIONS
     if isinstance(cells, LowRank) or LEAST_SAVING * width >= min(cells.shape):
         return cells
-    some = sample(cells, rng, n_genes=cells.shape[1]).cells.roughly()
+    some = sample(cells, rng, n_genes=cells.shape[1]).cells
     if near is None:
         near = subspace(some, rng.standard_normal((cells.shape[1], width)))
     return project(cells, subspace(some, near))
@@ -108,7 +105,7 @@ def low_rank_approximation(
 def project(cells: Cells, directions: np.ndarray) -> LowRank:
     """X on the span of orthonormal directions (genes, width): half a pass."""
     return LowRank(
-        cells.roughly().usages(directions, products).astype(cells.dtype, copy=False),
+        cells.usages(directions, products),
         directions,
         squared_norm=cells.squared_norm,
         baseline_gains=cells.baseline_gains,

@@ -168,3 +168,25 @@ def test_loom_without_its_reader_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "a.loom").write_bytes(b"")
     with pytest.raises(FileError, match="pip install loompy"):
         read(tmp_path / "a.loom")
+
+
+@pytest.mark.parametrize(("kind", "line"), [("integer", "1 4 1.5"), ("integer", "1 4 1_000"), ("real", "1 4 1.5x")])
+def test_a_line_of_an_mtx_file_that_would_be_read_in_part_is_refused(tmp_path, kind, line):
+    text = f"%%MatrixMarket matrix coordinate {kind} general\n% by hand\n3 4 2\n2 2 1\n{line}\n"
+    (tmp_path / "matrix.mtx").write_text(text)
+    (tmp_path / "features.tsv").write_text("a\nb\nc\n")
+    (tmp_path / "barcodes.tsv").write_text("1\n2\n3\n4\n")
+    with pytest.raises(FileError, match=r"matrix.mtx, line 5 must be a row, a column and a"):
+        read(tmp_path)
+    (tmp_path / "matrix.mtx").write_text(text.replace(line, "1   4\t7") + "\n")  # other spaces are no damage
+    assert read(tmp_path).X.toarray().tolist()[3] == [7.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("c,A,B\nx,1,2\ny,3\n", "other things in column 'B'"), ("c,A,B\nx,1,2\0\n", "zero byte at 12")],
+)
+def test_a_table_that_would_be_filled_up_or_cut_is_refused(tmp_path, text, says):
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(FileError, match=says):
+        read(tmp_path / "x.csv", cells_in="rows")

@@ -144,6 +144,7 @@ def installed(place: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_an_installation_that_cannot_be_written_to_works_without_a_home(tmp_path):
     environment = installed(tmp_path)
     for folder in [tmp_path / "genesieve", *(tmp_path / "genesieve").rglob("*")]:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["check_codecs", "check_heaps", "check_matrix_market", "check_rows", "check_text"]
+__all__ = ["check_codecs", "check_heaps", "check_matrix_market", "check_text"]
 
 SIGNATURE = b"GCOL\x01\x00\x00\x00"  # with the version and three reserved bytes, so that chance does not write it
 HEADER = 16  # bytes, of a collection and of each object in it
@@ -167,13 +167,3 @@ def _unpickles(about: Any) -> bool:
             _unpickles(part) for key, part in about.items() if not key.endswith(("attributes", ".zattrs"))
         )
     return isinstance(about, list) and any(map(_unpickles, about))
-
-
-# ------------------------------------------------------------------------------------------------ tables
-
-
-def check_rows(table: Any) -> None:
-    """Raise ValueError if a row of a table has fewer values than there are columns, which pandas fills up."""
-    short = table.index[table.isna().any(axis=1)]
-    if len(short):
-        raise ValueError(f"row {str(short[0])!r} must have {table.shape[1]} values, got fewer")

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from genesieve._checks import first_few
-from genesieve._damage import check_codecs, check_heaps, check_matrix_market, check_rows, check_text
+from genesieve._damage import check_codecs, check_heaps, check_matrix_market, check_text
 from genesieve._matrices import check_all_intact
 from genesieve.core.cells.intact import check_intact
 
@@ -332,7 +332,6 @@ def _read_table(path: Path, cells_in: str | None) -> AnnData:
     if words or not table.shape[1]:
         came = f"other things in column {words[0]!r}" if words else "one column"
         raise FileError(f"{path} must be a table of numbers with names in its first row and column, got {came}")
-    check_rows(table)
     if cells_in is None:
         raise RequestError(
             f"{path} must come with cells_in, rows or columns: it has {len(table)} rows ({first_few(table.index)})"

@@ -121,3 +121,16 @@ def test_exactly_orthogonal_programs_have_no_gradient_step():
 @pytest.mark.parametrize("penalty", [Overlap(0.3, 0.1), RelativeOverlap(0.2), Orthogonal()])
 def test_penalties_survive_packing(penalty):
     assert unpack_penalty(pack_penalty(penalty)) == penalty
+
+
+def test_usages_do_not_depend_on_the_order_of_programs():
+    """Also where the cells' problem is not convex and has minima to choose from."""
+    rng = np.random.default_rng(5)
+    W = rng.gamma(0.5, 1.0, (12, 2)) @ rng.gamma(0.5, 1.0, (2, 6)) + 0.05 * rng.random((12, 6))
+    X = rng.gamma(0.5, 1.0, (60, 12))
+    penalty, order = RelativeOverlap(0.3), np.array([4, 2, 0, 5, 1, 3])
+    quadratic = penalty.cell_quadratic(W.T @ W)
+    assert np.linalg.eigvalsh(quadratic)[0] < 0
+    H = penalty.cell_step(W.T @ W)(np.zeros((60, 6)), X @ W)
+    moved = penalty.cell_step(W[:, order].T @ W[:, order])(np.zeros((60, 6)), X @ W[:, order])
+    np.testing.assert_allclose(moved, H[:, order], atol=1e-9)

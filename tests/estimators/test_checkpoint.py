@@ -407,3 +407,27 @@ def test_a_model_with_a_checkpoint_can_be_cloned_and_pickled(tmp_path):
         assert copy.get_params()["checkpoint"] == tmp_path / "fit.npz"
         assert copy.get_params()["memory"] == "2GB"
     assert_same(clone(made).fit(X), made)
+
+
+@pytest.mark.parametrize("solver", ["bcd", "mapalm"])
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("now/W", lambda array: array[:3]),
+        ("now/W", lambda array: array - 10),
+        ("now/gram", lambda array: np.full(array.shape, "x")),
+        ("now/cross", lambda array: np.full(array.shape, np.nan)),
+        ("now/done", lambda array: None),
+        ("now/W", lambda array: np.ones(array.shape)),
+    ],
+)
+def test_a_checkpoint_made_by_hand_is_refused_in_one_line(tmp_path, solver, part, change):
+    path, options = tmp_path / "fit.npz", {"n_genes": 12, "random_state": 0, "solver": solver, "max_iter": 5}
+    gs.SSNMF(3, **options, checkpoint=path, callback=lambda progress: progress.iteration == 2).fit(X)
+    arrays = dict(np.load(path))
+    arrays[part] = change(arrays[part])
+    with path.open("wb") as file:
+        np.savez(file, **{name: array for name, array in arrays.items() if array is not None})
+    with pytest.raises(ValueError, match="checkpoint must") as caught:
+        gs.SSNMF(3, **options, checkpoint=path).fit(X)
+    assert len(str(caught.value).splitlines()) == 1

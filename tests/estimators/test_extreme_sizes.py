@@ -70,3 +70,17 @@ def test_values_outside_memory_are_told_as_well(power, dtype):
 def test_all_zero_is_no_extreme(storage):
     with pytest.warns(UserWarning, match="programs are empty"):
         assert not fit(storage(np.zeros((9, 12), dtype=np.float32))).usages.any()
+
+
+@pytest.mark.parametrize("power", [-300, -80, 80, 300])
+def test_sparse_kmeans_tells_values_whose_squares_are_no_numbers(power):
+    with pytest.raises(ValueError, match="X must have a largest value from"):
+        gs.SparseKMeans(3, n_init=1).fit((X - X.mean()) * 10.0**power)
+
+
+@pytest.mark.parametrize("power", [-30, 30])
+def test_sparse_kmeans_in_single_precision_does_not_depend_on_the_size_of_values(power):
+    usual = gs.SparseKMeans(3, n_genes=8, n_init=1, random_state=0).fit(X.astype(np.float32))
+    model = gs.SparseKMeans(3, n_genes=8, n_init=1, random_state=0).fit((X * 10.0**power).astype(np.float32))
+    np.testing.assert_array_equal(model.labels_, usual.labels_)
+    np.testing.assert_array_equal(model.predict((X * 10.0**power).astype(np.float32)), usual.labels_)

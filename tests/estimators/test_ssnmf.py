@@ -460,3 +460,10 @@ def test_scikit_learn_s_manners(data):
     labels = model.fit_predict(data)
     np.testing.assert_array_equal(labels, model.labels_)
     assert model.n_components_ == 3
+
+
+def test_an_error_about_an_array_is_one_line(data):
+    start = (np.ones((len(data), 2)), np.ones((data.shape[1], 2)))
+    with pytest.raises(ValueError, match="init must be 'nmf' where a consensus is asked for") as caught:
+        gs.SSNMF(2, init=start, consensus=True, n_restarts=3).fit(data)
+    assert len(str(caught.value).splitlines()) == 1

@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 CASES = {"kmeans": 16, "texts": 90, "records": 30, "arguments": 6, "files": 24}
 
 
+@pytest.mark.slow
 def test_a_few_cases_of_every_subject_end_as_promised(tmp_path):
     program = "import sys; from tests.fuzz.__main__ import tried; sys.exit(tried(json.loads(sys.argv[1])))"
     command = [sys.executable, "-c", f"import json; {program}", json.dumps(CASES)]

@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from genesieve import pp, tl, workflow
+from genesieve import datasets, pp, tl, workflow
 from genesieve.io import FileError, RequestError
-from genesieve.workflow import Settings, Watcher, load_model, outputs, save_model, stages
+from genesieve.workflow import Settings, Watcher, load_model, outputs, repeated, save_model, stages
 from genesieve.workflow.folder import others_files, read_record, staged, write_record
 
 N_CELLS, N_GENES, RANK, BUDGET = 60, 40, 3, 20
@@ -348,3 +348,50 @@ def test_a_layer_called_raw_stays(tmp_path, light):
     adata.layers["raw"] = adata.X.copy()
     workflow.run(adata, tmp_path / "out", rank=RANK, genes=BUDGET)
     assert {"raw", "raw_1"} <= set(adata.layers)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"settings": None}, {"data": "x"}, {"data": {"path": 3, "fingerprint": "a"}}, {"gene_sets": {}}, {"notes": 1}],
+)
+def test_a_record_that_lacks_a_part_is_told_in_one_line(tmp_path, change):
+    record = {"genesieve": "0", "kind": "run", "settings": {}, "data": {"path": None, "fingerprint": "a"}, **change}
+    write_record(tmp_path, record)
+    with pytest.raises(FileError, match=r"run.json of an earlier run, got one without (\w| )+ as a run writes it"):
+        repeated(tmp_path)
+
+
+def test_a_list_of_files_that_is_none_claims_no_files(tmp_path):
+    (tmp_path / "run.json").write_text('{"genesieve": "0", "files": 5}')
+    (tmp_path / "mine.txt").write_text("x")
+    assert [str(file) for file in others_files(tmp_path)] == ["mine.txt", "run.json"]
+
+
+@pytest.mark.parametrize("change", ["genes", "penalty", "key", "values"])
+def test_a_model_that_was_changed_or_cannot_score_cells_is_refused(tmp_path, change):
+    adata = fitted_for_model()
+    save_model(adata, tmp_path / "model")
+    file = tmp_path / "model" / "model.json"
+    about = json.loads(file.read_text())
+    if change == "genes":
+        about["genes"][0] = "another"
+    elif change == "penalty":
+        about["fit"]["params"]["penalty"] = {"kind": "os.system"}
+    elif change == "key":
+        about["key"] = 5
+    else:
+        about["prepare"] = {"values": "odd"}
+    file.write_text(json.dumps(about))
+    with pytest.raises(FileError, match="changed or damaged since"):
+        load_model(tmp_path)
+    del about["sha256"]  # as of an older version
+    file.write_text(json.dumps(about))
+    if change != "genes":
+        with pytest.raises(FileError, match="must hold a model that can score cells"):
+            load_model(tmp_path)
+
+
+def fitted_for_model():
+    adata = datasets.demo()[:80].copy()
+    tl.ssnmf(adata, 2, 10)
+    return adata

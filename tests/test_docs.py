@@ -107,6 +107,8 @@ def test_a_build_sees_links_to_pages_and_headings_that_are_not_there(tmp_path):
     (tmp_path / "part").mkdir()
     (tmp_path / "index.html").write_text('<h1 id="top"></h1><a href="part/page.html#end">x</a><img src="none.png">')
     (tmp_path / "part" / "page.html").write_text('<a href="../index.html#top">x</a><a href="../#gone">x</a>')
+    (tmp_path / "_static").mkdir()
+    (tmp_path / "_static" / "template.html").write_text('<a href="{{ later }}">x</a>')
     dead = runpy.run_path(str(DOCS / "_ext" / "links.py"))["dead_links"](tmp_path)
     assert dead == ["index.html -> none.png", "index.html -> part/page.html#end", "part/page.html -> ../#gone"]
 

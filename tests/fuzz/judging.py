@@ -16,6 +16,8 @@ from .drawing import Case
 # Of half the sum of squares of X: the Gram form of a residual is no more exact, and single precision less.
 EXACT = {"float16": 1e-5, "float32": 1e-5}
 DOUBLE = 1e-9
+# Where programs are next to combinations of others, usages are found by sweeps that stop somewhat short of the minimum.
+SINGULAR = 1e-4
 # By how much values are multiplied to see that nothing but their size changes: exact in binary.
 LARGER = 2.0**20
 
@@ -41,7 +43,8 @@ def judge(case: Case, *, twice: bool = False) -> list[str]:
         faults.append("another fit with the same seed ends elsewhere")
     if not np.array_equal(before, dense(case.X)):
         faults.append("the input was changed")
-    if twice and case.power == 0 and model.solver == "bcd" and model.gauge == "unit":
+    unique = abs(model.objective_) > DOUBLE * np.square(before).sum()  # which no factorisation without residual is
+    if twice and case.power == 0 and model.solver == "bcd" and model.gauge == "unit" and unique:
         faults += list(_faults_of_size(case, model, before))
     return faults
 
@@ -127,7 +130,7 @@ def _sums(case: Case, model: Any, X: np.ndarray, H: np.ndarray, W: np.ndarray) -
     if model.solver == "bcd" and case.batches is None:
         again = np.asarray(model.transform(case.X), dtype=np.float64) / scale
         worse = objective_of(model, X, again, W, scale)[0] - objective
-        if worse > 1e3 * exact * max(norm, abs(objective)):
+        if worse > max(1e3 * exact, SINGULAR) * max(norm, abs(objective)):
             yield f"the usages of transform are worse than those of the fit by {worse:.3g} of {norm:.6g}"
 
 

@@ -132,3 +132,11 @@ def test_few_cells_and_one_program(rule):
     one = label_cells(np.ones((5, 1)), rule)
     assert set(one.labels) == {0}
     assert (one.confidence == 1).all()
+
+
+@pytest.mark.parametrize("power", [-30, 30])
+def test_directions_do_not_depend_on_the_size_of_usages(power):
+    H = np.random.default_rng(0).random((9, 3))
+    far = (H * 10.0**power).astype(np.float32)
+    with np.errstate(all="raise", under="ignore"):
+        np.testing.assert_allclose(directions(far), directions(H), rtol=1e-5)

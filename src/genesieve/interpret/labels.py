@@ -32,6 +32,8 @@ LEIDEN_ITERATIONS = 5
 # Rounds in which cells follow their neighbours, once clusters have been joined.
 SETTLE_ROUNDS = 5
 KMEANS_STARTS = 10
+# Usages this far from 1, as some are without a gauge, have squares that leave single precision.
+FAR = 1e15
 
 
 class _View(NamedTuple):
@@ -98,6 +100,9 @@ def margin(H: np.ndarray) -> np.ndarray:
 
 def directions(H: np.ndarray) -> np.ndarray:
     """Rows at unit length; empty ones stay so."""
+    largest = float(H.max(initial=0.0))
+    if largest > 0 and not 1 / FAR < largest < FAR:
+        H = H / largest
     lengths = np.linalg.norm(H, axis=1, keepdims=True)
     return np.asarray(np.divide(H, lengths, out=np.zeros_like(H), where=lengths > 0))
 

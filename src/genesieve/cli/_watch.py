@@ -14,7 +14,8 @@ from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Te
 from genesieve.cli._screen import in_flags, plain
 from genesieve.core.solvers import Progress as Step
 from genesieve.core.solvers import Stand
-from genesieve.estimators._progress import Forecast, Outlook
+from genesieve.estimators._progress import Forecast, Outlook, about_left
+from genesieve.selection.evidence import Step as Choice
 from genesieve.workflow import Watcher
 
 QUIET_SECONDS = 30.0  # between lines in a log file, where no bar can be drawn
@@ -54,6 +55,22 @@ class Screen(Watcher):
         with bar:
             yield step
         self.console.print(f"{words}: {time.perf_counter() - began:.1f} s")
+
+    @contextmanager
+    def select(self) -> Iterator[Callable[[Choice], None]]:
+        """A bar over the work, with what is done and about how long it will be."""
+        began = time.perf_counter()
+        bar = self._bar(BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[left]}"))
+        task = bar.add_task(WORDS["select"], total=1.0, left="")
+
+        def callback(step: Choice) -> None:
+            spent = time.perf_counter() - began
+            left = about_left(spent * (1.0 - step.done) / step.done) if step.done > 0 else ""
+            bar.update(task, completed=step.done, description=step.what, left=left)
+
+        with bar:
+            yield callback
+        self.console.print(f"{WORDS['select']}: {time.perf_counter() - began:.1f} s")
 
     def say(self, line: str) -> None:
         """A line of its own; names in it are no markup."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from genesieve.core.solvers import FINISH, PLACE, SETTLE, Callback, Progress, Stand
+from genesieve.selection.evidence import Step, Tell
 
 LONG_SECONDS = 5.0  # work that takes longer is worth a bar
 # What follows placing takes this share of its time, and as much again for so many cells. Measured at ranks 10 to 40 on
@@ -31,9 +32,12 @@ class Outlook:
     @property
     def time_left(self) -> str:
         """For the eye: ``about 20 s left``, or nothing."""
-        if self.left is None:
-            return ""
-        return f"about {self.left / 60:.0f} min left" if self.left >= 90 else f"about {max(self.left, 1):.0f} s left"
+        return "" if self.left is None else about_left(self.left)
+
+
+def about_left(seconds: float) -> str:
+    """How long it will be, in words."""
+    return f"about {seconds / 60:.0f} min left" if seconds >= 90 else f"about {max(seconds, 1.0):.0f} s left"
 
 
 class Forecast:
@@ -127,7 +131,7 @@ class Pace:
 class Bar:
     """A monitor that draws a bar, and hands on to the callback that there was."""
 
-    def __init__(self, callback: Callback | None, *, after: float = 0.0) -> None:
+    def __init__(self, callback: Callback | None = None, *, after: float = 0.0) -> None:
         self._callback, self._forecast = callback, Forecast()
         self._after, self._began = after, time.perf_counter()
         self._bar: Any = None
@@ -139,6 +143,12 @@ class Bar:
     def stands(self, stand: Stand) -> None:
         """Draw where the fit stands."""
         self._draw(self._forecast.stands(stand))
+
+    def chooses(self, step: Step) -> None:
+        """Draw how far the choice of numbers is."""
+        spent = time.perf_counter() - self._began
+        left = spent * (1.0 - step.done) / step.done if step.done > 0 else None
+        self._draw(Outlook(step.what, left, step.done))
 
     def close(self) -> None:
         """Leave the line as it is."""
@@ -178,8 +188,28 @@ def someone_watches() -> bool:
 @contextmanager
 def watched(callback: Callback | None, verbose: bool | None) -> Iterator[Callback | None]:
     """The callback, with a bar around it if it is wanted; with None, if work is long and someone is there to see it."""
+    with _bar_if(verbose, callback) as bar:
+        yield callback if bar is None else bar
+
+
+@contextmanager
+def watched_choice(callback: Tell | None, verbose: bool | None) -> Iterator[Tell | None]:
+    """The same for the choice of numbers of programs and genes."""
+    with _bar_if(verbose) as bar:
+
+        def tell(step: Step) -> None:
+            if bar is not None:
+                bar.chooses(step)
+            if callback is not None:
+                callback(step)
+
+        yield tell
+
+
+@contextmanager
+def _bar_if(verbose: bool | None, callback: Callback | None = None) -> Iterator[Bar | None]:
     if not (someone_watches() if verbose is None else verbose):
-        yield callback
+        yield None
         return
     bar = Bar(callback, after=LONG_SECONDS if verbose is None else 0.0)
     try:

@@ -295,12 +295,17 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
     def _fit(self, X: Any, batches: Any = None) -> np.ndarray:
+        with watched(self.callback, self.verbose) as monitor:
+            return self._fit_watched(X, batches, monitor)
+
+    def _fit_watched(self, X: Any, batches: Any, monitor: Callback | None) -> np.ndarray:
         X = read_cells(self, X, reset=True)
         check_parameters(self, X.shape)
         of_batch = None if batches is None else read_batches(batches, X.shape[0])
         rank = MOST_PROGRAMS if isinstance(self.n_components, str) else self.n_components
         source = as_source(X, n_jobs=self.n_jobs, memory=read_memory(self.memory), rank=rank)
-        self.rank_, self.n_genes_, self.selection_ = read_sizes(self, source)
+        batch = None if of_batch is None else of_batch.of_cell
+        self.rank_, self.n_genes_, self.selection_ = read_sizes(self, source, batch, getattr(monitor, "chooses", None))
         if SOLVERS[self.solver].needs_usages and not source.holds_usages:
             raise ValueError(f"solver must be 'bcd' for a Dask array, got {self.solver!r}")
         rng = as_generator(self.random_state)
@@ -308,8 +313,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         blocks = Blocks(scaled_by_batch(self, source, of_batch, of_scales), n_jobs=self.n_jobs)
         self.baseline_, self.orthogonality_, self.gene_weights_ = read_choices(self, blocks)
         blocks = blocks.weighted(self.gene_weights_, baseline=self.baseline_)
-        with watched(self.callback, self.verbose) as monitor:
-            best = fit_starts(self, blocks, starts[:1] if self.consensus else starts, monitor)
+        best = fit_starts(self, blocks, starts[:1] if self.consensus else starts, monitor)
         H = publish(self, best, usages_of(blocks, best), blocks)
         note_levels(self, blocks, H)
         label(self, blocks, H, seed=int(rng.integers(2**31)))

@@ -19,7 +19,7 @@ POOR_SHARE = 0.01
 ALLOWANCE, LARGEST_POOR = 0.5, 0.75
 # The mean of so many cells with one label shows what noise hides in each of them: how far it correlates with the mean
 # that programs predict. Cells of a fit are above 0.95, on a hundred genes too; blood of another laboratory was at 0.5
-# to 0.9 on a model of blood, pancreas and leukaemia at 0.0 to 0.5 (docs/steps.md).
+# to 0.9 on a model of blood, pancreas and leukaemia at 0.0 to 0.5 (docs/python.md).
 GROUP_CELLS, FOREIGN = 10, 0.4
 
 

@@ -152,8 +152,8 @@ def _warn_poor(poor: np.ndarray, agreement: np.ndarray, explained: np.ndarray, u
     """Say that labels of many cells mean little."""
     foreign = agreement[agreement < FOREIGN]
     means = (
-        f": the mean expression of cells with one label correlates by {foreign.min():.2f} to {foreign.max():.2f} with"
-        " what the programs predict, that of the fit's own by 0.95 and more"
+        f": the mean expression of cells with one label correlates by {foreign.max():.2f} at most with what the"
+        " programs predict, that of the fit's own by 0.95 and more"
         if len(foreign)
         else ""
     )

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from genesieve.core.solvers import FINISH, PLACE, SETTLE, Callback, Progress, Stand
@@ -158,8 +159,7 @@ class Bar:
     def _draw(self, outlook: Outlook) -> None:
         if time.perf_counter() - self._began < self._after:
             return
-        if self._bar is None:
-            self._bar = _new_bar()
+        self._bar = _new_bar() if self._bar is None else self._bar
         self._bar.set_description_str(outlook.words, refresh=False)
         self._bar.set_postfix_str(outlook.time_left, refresh=False)
         if outlook.share is not None:
@@ -169,20 +169,20 @@ class Bar:
 
 def _new_bar() -> Any:
     """In a notebook with widgets a widget, else a line on standard error."""
-    import warnings
-
-    from tqdm import TqdmExperimentalWarning, TqdmWarning
-    from tqdm.autonotebook import tqdm
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TqdmExperimentalWarning)
-        warnings.simplefilter("ignore", TqdmWarning)
-        return tqdm(total=100, bar_format="{desc} {bar} {elapsed} {postfix}", leave=False)
+    if _in_notebook() and find_spec("ipywidgets") is not None:
+        from tqdm.notebook import tqdm
+    else:
+        from tqdm.std import tqdm
+    return tqdm(total=100, bar_format="{desc} {bar} {elapsed} {postfix}", leave=False)
 
 
 def someone_watches() -> bool:
     """Whether standard error is a terminal, or this is a notebook."""
-    return "ipykernel" in sys.modules or bool(getattr(sys.stderr, "isatty", lambda: False)())
+    return _in_notebook() or bool(getattr(sys.stderr, "isatty", lambda: False)())
+
+
+def _in_notebook() -> bool:
+    return "ipykernel" in sys.modules
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -64,7 +65,7 @@ class Monitor(Protocol):
     def __call__(self, progress: Progress, /) -> object: ...
 
     def stands(self, stand: Stand, /) -> None:
-        """Told of every fit on few cells, iteration on many and pass over X; maybe from several threads."""
+        """Told of every fit on few cells, iteration on many and pass over X, from one thread at a time."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,7 @@ class Journal:
     fit: int = 1  # which of several, from 1 on
     n_fits: int = 1
     _stand: tuple[str, int, int | None] = (FINISH, 0, None)
+    _lock: Lock = field(default_factory=Lock, repr=False)
 
     def enter(self, stage: str, of: int | None = None) -> None:
         """A stage begins, of so many parts."""
@@ -165,8 +167,9 @@ class Journal:
 
     def advance(self, _: object = None) -> None:
         """Another part of the stage is done."""
-        stage, done, of = self._stand
-        self._tell(stage, done + 1, of)
+        with self._lock:  # fits side by side all report
+            stage, done, of = self._stand
+            self._tell(stage, done + 1, of)
 
     def noting(self, work: Callable[..., T]) -> Callable[..., T]:
         """The same work, told of whenever it is done."""

@@ -147,14 +147,13 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     References
     ----------
-    The model, its constraints and the solvers ``"palm"`` and ``"mapalm"``: Min, Xu, Wan and Chang, Structured Sparse
-    Non-negative Matrix Factorization with l2,0-Norm for scRNA-seq Data Analysis.
+    The model, its constraints and the solvers ``"palm"`` and ``"mapalm"``: Min, Xu, Wan and Chang (2021),
+    `arXiv:2104.13171 <https://arxiv.org/abs/2104.13171>`__.
 
-    Exact blocks: Xu and Yin (2013), A block coordinate descent method for regularized multiconvex optimization with
-    applications to nonnegative tensor factorization and completion, SIAM Journal on Imaging Sciences 6(3).
+    Exact blocks: Xu and Yin (2013), `doi:10.1137/120887795 <https://doi.org/10.1137/120887795>`__.
 
-    Programs and usages in single cells: Kotliar et al. (2019), Identifying gene expression programs of cell-type
-    identity and cellular activity with single-cell RNA-Seq, eLife 8:e43803.
+    Programs and usages in single cells: Kotliar et al. (2019), `doi:10.7554/eLife.43803
+    <https://doi.org/10.7554/eLife.43803>`__.
 
     Examples
     --------

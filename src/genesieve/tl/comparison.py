@@ -104,6 +104,12 @@ def compare(
         If a group has one sample, if a sample has several groups and is not among the covariates, if the groups cannot
         be told from the covariates, and if values are missing.
 
+    References
+    ----------
+    Why samples and not cells: Squair et al. (2021), `doi:10.1038/s41467-021-25960-2
+    <https://doi.org/10.1038/s41467-021-25960-2>`__. Permutations of residuals: Freedman and Lane (1983),
+    `doi:10.1080/07350015.1983.10509354 <https://doi.org/10.1080/07350015.1983.10509354>`__.
+
     Examples
     --------
     >>> import genesieve as gs

@@ -53,8 +53,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Iterations at most (of each stage, where ``orthogonality="exact"``).
     tol
         Tolerance: the relative decrease of the objective that a W step offers for ``"bcd"``, the relative change of
-        both factors for the others. ``None``: 1e-6 for ``"bcd"`` on up to 2,000 cells and 2e-5 on more, where a pass
-        costs more than it gains; 1e-3, the paper's, for the others.
+        both factors for the others. ``None``: 1e-6 for ``"bcd"`` on up to 2,000 cells (10,000 with a budget of genes)
+        and 2e-5 on more, where a pass costs more than it gains; 1e-3, the paper's, for the others.
     n_restarts
         Fits from different starts, of which the one with the lowest objective is kept.
     consensus

@@ -33,6 +33,7 @@ def ours(level: str, types: int, activities: int, seed: int, size: dict[str, Any
         "true_genes": raised,
         "genes": int(suggested["n_genes"]),
         "signals": {name: int(number) for name, number in found["signals"].items()},
+        "table": {name: found["table"][name].tolist() for name in ("size", "agreement")},
         "cpu_seconds": seconds,
         "shape": list(adata.shape),
     }

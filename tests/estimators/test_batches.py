@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 import genesieve as gs
-from genesieve.core.batches import FARTHEST_SCALE, estimate_scales
+from genesieve.core.batches import FARTHEST_SCALE, BatchSums, estimate_scales
 from genesieve.core.cells.scaled import Rows, Scaled, batch_sums
 from genesieve.core.cells.sources import InMemory
 
@@ -102,6 +102,31 @@ def _X(X, H):
     return X
 
 
+def test_the_inverse_scales_of_a_gene_are_one_on_average():
+    rng = np.random.default_rng(0)
+    sums = BatchSums(rng.gamma(2.0, 50.0, (3, 9)), rng.gamma(2.0, 100.0, 9), np.array([40.0, 50.0, 60.0]))
+    predicted = rng.gamma(2.0, 50.0, (3, 9))
+    np.testing.assert_allclose((predicted / sums.scales(predicted)).sum(axis=0), predicted.sum(axis=0))
+
+
+def test_a_gene_of_one_batch_comes_down_there_and_hardly_up_elsewhere():
+    adata = planted(0.0)
+    X, first = adata.X.toarray(), batches_of(adata) == "batch 1"
+    X[~first, :3] *= np.random.default_rng(0).random(((~first).sum(), 3)) < 0.03  # hardly seen outside the first
+    scales = model().fit(X, batches=np.where(first, "on", "off")).batch_scales_[:, :3]
+    assert (scales[1] > 3).all()
+    assert (scales[0] > 0.3).all()
+
+
+def test_rounds_settle(monkeypatch):
+    adata = planted()
+    batch = adata.obs["batch"].cat.codes.to_numpy()
+    usual = estimate_scales(InMemory(adata.X), batch, RANK, np.random.default_rng(0))
+    monkeypatch.setattr("genesieve.core.batches.ROUNDS", 60)
+    longer = estimate_scales(InMemory(adata.X), batch, RANK, np.random.default_rng(0))
+    assert np.abs(np.log(usual / longer)).mean() < 0.02
+
+
 # ------------------------------------------------------------------------------------------------ what it is for
 
 
@@ -167,6 +192,8 @@ def test_a_batch_of_one_cell_and_a_batch_without_some_genes():
         (["a"] * 399, r"batches must be 400 labels \(one a cell\), got an array of shape \(399,\)"),
         ([None, *["a"] * 399], "batches must name the batch of every cell, got 1 missing values, the first at cell 0"),
         ([pd.NA, np.nan, *["a"] * 398], "got 2 missing values"),
+        ([1, "1", *["a"] * 398], "batches must have labels that differ as text, got 1 and '1'"),
+        (range(400), "batches must have several cells each, got 400 batches of 400 cells, like '0'"),
     ],
 )
 def test_bad_labels_are_refused(labels, message):

@@ -63,17 +63,34 @@ def test_bad_columns_are_named(fitted):
         gs.tl.ssnmf(adata, 3, 50, batch_key="donor")
 
 
+def test_a_column_of_the_result_is_no_batch(fitted):
+    adata = fitted.copy()
+    with pytest.raises(ValueError, match="batch_key must not be a column that the result is written to, got 'ssnmf'"):
+        gs.tl.ssnmf(adata, 3, 50, batch_key="ssnmf")
+    gs.tl.ssnmf(adata, 3, 50, batch_key="ssnmf", key_added="second", init="random", max_iter=3)
+
+
+def test_two_cells_of_two_batches_are_projected(fitted):
+    cells = [int(np.flatnonzero(fitted.obs["batch"] == name)[0]) for name in ("batch 1", "batch 2")]
+    new = fitted[cells].copy()
+    gs.tl.project(new, fitted)
+    np.testing.assert_allclose(new.obsm["X_ssnmf"], fitted.obsm["X_ssnmf"][cells], atol=1e-4)
+
+
 def test_the_command_line_fits_and_projects(counts, tmp_path):
-    counts.write_h5ad(tmp_path / "data.h5ad")
+    counts = counts.copy()
     run = ["run", "data.h5ad", "--rank", "3", "--genes", "50", "--batch"]
     place = {"data.h5ad": str(tmp_path / "data.h5ad")}
 
     def call(*words):
         return CliRunner().invoke(app, [place.get(word, word) for word in words])
 
-    refused = call(*run, "donor", "-o", str(tmp_path / "refused"))
-    assert refused.exit_code != 0
-    assert not (tmp_path / "refused").exists()
+    counts.obs["cell"] = counts.obs_names
+    counts.write_h5ad(tmp_path / "data.h5ad")
+    for column in ("donor", "cell"):
+        refused = call(*run, column, "-o", str(tmp_path / "refused"))
+        assert refused.exit_code != 0
+        assert not (tmp_path / "refused").exists()
     done = call(*run, "batch", "-o", str(tmp_path / "out"))
     assert done.exit_code == 0, done.output
     result = anndata.read_h5ad(tmp_path / "out" / "result.h5ad")
@@ -82,3 +99,54 @@ def test_the_command_line_fits_and_projects(counts, tmp_path):
     assert projected.exit_code == 0, projected.output
     again = anndata.read_h5ad(tmp_path / "projected" / "result.h5ad")
     np.testing.assert_allclose(again.obsm["X_ssnmf"], result.obsm["X_ssnmf"], atol=1e-3)
+
+
+def values_on_scales(adata):
+    """The values that a fit saw, dense."""
+    number = adata.obs["batch"].cat.codes.to_numpy()
+    return adata.X.toarray() / adata.varm["ssnmf_batch_scales"].T[number]
+
+
+@pytest.fixture(scope="module")
+def rescaled(fitted):
+    """The same fit on data that have the scales in them, and so no batches: all that reads values gives the same."""
+    adata = fitted.copy()
+    adata.X = values_on_scales(fitted)
+    del adata.varm["ssnmf_batch_scales"], adata.uns["ssnmf"]["batches"], adata.uns["ssnmf"]["params"]["batch_key"]
+    return adata
+
+
+@pytest.mark.parametrize("method", ["regression", "cnmf"])
+def test_genes_are_scored_on_the_scales_of_their_batches(fitted, rescaled, method):
+    for adata in (fitted, rescaled):
+        gs.tl.gene_scores(adata, method=method)
+    np.testing.assert_allclose(fitted.varm["ssnmf_scores"], rescaled.varm["ssnmf_scores"], rtol=1e-4, atol=1e-4)
+
+
+def test_scores_do_not_depend_on_where_the_cells_are(fitted, tmp_path):
+    gs.tl.gene_scores(fitted)
+    fitted.write_h5ad(tmp_path / "fit.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "fit.h5ad", backed="r")
+    gs.tl.gene_scores(backed)
+    np.testing.assert_allclose(backed.varm["ssnmf_scores"], fitted.varm["ssnmf_scores"], rtol=1e-4, atol=1e-4)
+
+
+def test_panels_are_chosen_and_blocks_drawn_on_the_scales(fitted, rescaled):
+    panels = [gs.tl.panel(adata, 12) for adata in (fitted, rescaled)]
+    assert list(panels[0]["gene"]) == list(panels[1]["gene"])
+    shown = []
+    for adata in (fitted, rescaled):
+        gs.tl.biclusters(adata)
+        (image,) = gs.pl.biclusters(adata, scale=None).images
+        shown.append(np.asarray(image.get_array()))
+    np.testing.assert_allclose(*shown, rtol=1e-5)
+
+
+def test_a_column_that_no_longer_has_the_batches_is_named(fitted):
+    adata = fitted.copy()
+    adata.obs["batch"] = adata.obs["batch"].cat.rename_categories({"batch 1": "north"})
+    with pytest.raises(ValueError, match=r"adata\.obs\['batch'\] must have the batches of the fit, .* got 'north'"):
+        gs.tl.gene_scores(adata)
+    del adata.obs["batch"]
+    with pytest.raises(KeyError, match=r"the batches of the fit must be in a column of adata\.obs, got 'batch'"):
+        gs.tl.gene_scores(adata)

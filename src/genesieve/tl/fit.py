@@ -19,6 +19,7 @@ from genesieve._anndata import (
     select_genes,
 )
 from genesieve._checks import listing
+from genesieve._slots.keys import Keys
 from genesieve._slots.read import read_column, table_of
 from genesieve._slots.write import write_fit, write_selection, write_usual_fit
 from genesieve.core.cells.streamed import as_source
@@ -119,6 +120,12 @@ def ssnmf(
         If the values look like counts or linear values, and if there seem to be too many programs: two have nearly
         the same genes, or one is used most by hardly any cell.
 
+    References
+    ----------
+    The model: Min, Xu, Wan and Chang (2021), `arXiv:2104.13171 <https://arxiv.org/abs/2104.13171>`__.
+    Graph labels (Leiden): Traag, Waltman and van Eck (2019), `doi:10.1038/s41598-019-41695-z
+    <https://doi.org/10.1038/s41598-019-41695-z>`__.
+
     Examples
     --------
     >>> import genesieve as gs
@@ -129,7 +136,7 @@ def ssnmf(
     """
     adata = own(adata, copy=copy)
     check_unique_genes(adata)
-    batches = None if batch_key is None else read_batch_column(adata, batch_key)
+    batches = None if batch_key is None else read_batch_column(adata, batch_key, key_added)
     X = read_values(adata, layer=layer, use_raw=use_raw)
     values = _check_logged(X)
     included = None if include_genes is None else find_genes(adata, include_genes, "include_genes")
@@ -150,8 +157,13 @@ def ssnmf(
     return adata if copy else None
 
 
-def read_batch_column(adata: AnnData, batch_key: str) -> Batches:
-    """The batch of every cell, or an error that says what is wrong with the column."""
+def read_batch_column(adata: AnnData, batch_key: str, key: str | None = None) -> Batches:
+    """The batch of every cell, or an error that says what is wrong with the column.
+
+    ``key`` is that of the result, where labels are written.
+    """
+    if key is not None and batch_key in (Keys(key).labels, Keys(key).confidence):
+        raise ValueError(f"batch_key must not be a column that the result is written to, got {batch_key!r}")
     column = read_column(adata, batch_key, "batch_key must name a column").to_numpy(dtype=object)
     return read_batches(column, adata.n_obs, f"batch_key {batch_key!r}")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from genesieve._anndata import check_unique_genes, log_base, own, read_values, select_genes
+from genesieve._anndata import check_unique_genes, log_base, own, read_fitted, select_genes
 from genesieve._checks import check_choice, check_integer, check_number
 from genesieve._slots.read import Fit, read_fit
 from genesieve._slots.write import write_found, write_scores
@@ -55,6 +55,10 @@ def gene_scores(
         The copy with ``copy=True``. Sets ``varm["ssnmf_scores"]`` (genes x programs) and, with ``"regression"``,
         ``varm["ssnmf_score_p_values"]``.
 
+    References
+    ----------
+    ``method="cnmf"``: Kotliar et al. (2019), `doi:10.7554/eLife.43803 <https://doi.org/10.7554/eLife.43803>`__.
+
     Examples
     --------
     >>> import genesieve as gs
@@ -67,7 +71,7 @@ def gene_scores(
     check_choice("method", method, METHODS)
     adata = own(adata, copy=copy)
     fit = read_fit(adata, key)
-    X = read_values(adata, **fit.values_from)
+    X = read_fitted(adata, fit)
     if method == "cnmf":
         write_scores(adata, key, cnmf_scores(X, fit.usages, log_base=_log_base(adata, fit), n_jobs=n_jobs), None)
     else:
@@ -130,6 +134,11 @@ def markers(adata: AnnData, n: int | None = N_MARKERS, *, fdr: float | None = FD
         (Benjamini-Hochberg over all genes of the program), ``weight`` and ``specificity`` as in
         `genesieve.tl.top_genes`, and ``selected``, whether the gene is one of the budget. Also written to
         ``uns["ssnmf_markers"]``.
+
+    References
+    ----------
+    False discovery rates: Benjamini and Hochberg (1995), `doi:10.1111/j.2517-6161.1995.tb02031.x
+    <https://doi.org/10.1111/j.2517-6161.1995.tb02031.x>`__.
 
     Examples
     --------

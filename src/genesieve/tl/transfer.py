@@ -116,7 +116,7 @@ def project(
         scale=fit.scale,
         penalty=fit.penalty,
         gene_weights=None if fit.gene_weights is None else fit.gene_weights[fit.selected][scored],
-        scaling=_scaling(adata, fit, batch_key, scored),
+        scaling=_scaling(adata, fit, batch_key, scored, key_added or key),
         n_jobs=n_jobs,
     )
     found = label_cells(H, "argmax") if fit.centers is None else nearest(H, fit.centers)
@@ -150,23 +150,23 @@ def _tell_fit(adata: AnnData, key: str, fit: Fit, X: Any, columns: np.ndarray, H
         warnings.warn(message, UserWarning, stacklevel=3)
 
 
-def _scaling(adata: AnnData, fit: Fit, batch_key: str | None, scored: np.ndarray) -> Scaling | None:
+def _scaling(adata: AnnData, fit: Fit, batch_key: str | None, scored: np.ndarray, key: str) -> Scaling | None:
     """How new cells are scaled on the genes scored; None for a fit that knew no batches."""
     if fit.batches is None:
         if batch_key is not None:
             raise ValueError(f"batch_key must be None for a fit without batches, got {batch_key!r}")
         return None
     known, levels = fit.batch_scales[fit.selected][scored].T, fit.levels[fit.selected][scored]
-    return _batches_of(adata, fit, batch_key).scaling(fit.batches, known, levels)
+    return _batches_of(adata, fit, batch_key, key).scaling(fit.batches, known, levels)
 
 
-def _batches_of(adata: AnnData, fit: Fit, batch_key: str | None) -> Batches:
+def _batches_of(adata: AnnData, fit: Fit, batch_key: str | None, key: str) -> Batches:
     of_fit = fit.params.get("batch_key")
     if batch_key is None and of_fit in table_of(adata.obs):
         batch_key = of_fit
     if batch_key is None:
         return one_new_batch(adata.n_obs)
-    return read_batch_column(adata, batch_key)
+    return read_batch_column(adata, batch_key, key)
 
 
 def _check_missing(adata: AnnData, genes: pd.Index, there: np.ndarray, missing: str) -> None:

@@ -44,11 +44,12 @@ def select(
 ) -> AnnData | None:
     """Suggest how many programs and how many genes to ask `genesieve.tl.ssnmf` for, and keep the evidence.
 
-    Two signals decide on the number of programs: as many are fitted as there are directions of the cells that stand
-    out of the noise, once it is even over cells and genes, and those count that two disjoint halves of the cells agree
-    on. The number of genes is how many are predicted by the other genes better than by their mean at the depth of each
-    cell, clearly and after correction for multiple testing. Values may be logged: where they are logarithms of counts
-    at some depth, this is undone first. Of many cells a sample is looked at.
+    Two signals decide on the number of programs. As many are fitted as there are directions of the cells that stand
+    out of the noise, once it is even over cells and genes. If most of them are found again in two disjoint halves of
+    the cells, that is their number; if not, programs fade, and they are counted while the next one adds to what can be
+    predicted of genes and cells held out. The number of genes is how many are predicted by the other genes better than
+    by their mean at the depth of each cell, after correction for multiple testing. Values may be logged: where they
+    are logarithms of counts at some depth, this is undone first. Of many cells a sample is looked at.
 
     Parameters
     ----------
@@ -90,7 +91,8 @@ def select(
             A row for each gene, those that clearly earn a place first: ``gain``, the share of its variation that the
             others predict, its ``standard_error``, ``p_adjusted`` and whether it ``earns`` a place.
         ``signals``
-            The number of programs by each: ``stand_out``, ``replicate`` (suggested) and ``held_out`` (lowest error).
+            The number of programs by each: ``stand_out``, ``replicate``, ``add`` (to what can be predicted) and
+            ``held_out`` (the lowest error).
         ``reason``, ``values``, ``n_cells``
             Why, in a sentence; what the values were found to be; how many cells were looked at.
 

@@ -77,7 +77,7 @@ class Checkpoint:
         histories = [saved.snapshot.history, *([] if saved.best is None else [saved.best.history])]
         for history in histories:
             numbers += [number for step in history for number in asdict(step).values()]
-        if not all(histories) or not all(type(number) in (int, float) and number >= 0 for number in numbers):
+        if not all(histories) or not all(type(number) in (int, float) and number == number for number in numbers):
             raise ValueError("a course of the fit that is none")
 
     def saver(self, restart: int, best: Result | None) -> Callable[[Snapshot], None]:

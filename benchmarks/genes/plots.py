@@ -44,7 +44,7 @@ def selected(results: Results, path: Path) -> bool:
             draw_curves(axes, of_level, COUNTS[::2])
             axes.set(title=level, ylim=(0.0, 1.03))
         grid[0].set_ylabel("share of the genes that is right")
-        legend(grid[-1], fontsize=7)
+        legend(grid[0], fontsize=7, loc="lower left")
     return True
 
 
@@ -58,7 +58,7 @@ def labelled(results: Results, path: Path) -> bool:
         for axes, (field, of_field) in zip(grid, curves.items(), strict=True):
             draw_curves(axes, of_field, LABELLED_COUNTS)
             axes.set_title(titles[field])
-        legend(grid[-1], fontsize=7)
+        legend(grid[0], fontsize=7, loc="lower right")
     return True
 
 

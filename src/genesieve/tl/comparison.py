@@ -202,7 +202,7 @@ def _table(question: _Question, label: dict[str, str], how: dict[str, Any], rng:
         found = compare_values(usages, question.design([name], others), **how, rng=rng)
         columns = {
             **label,
-            "program": np.arange(usages.shape[1]).astype(str),
+            "program": np.arange(usages.shape[1]),
             "group": name,
             "reference": groups[0],
             "mean": usages[group == name].mean(axis=0),
@@ -229,7 +229,7 @@ def _points(question: _Question, label: dict[str, str]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             **label,
-            "program": np.tile(np.arange(n_programs).astype(str), len(table)),
+            "program": np.tile(np.arange(n_programs), len(table)),
             "sample": np.repeat(table["sample"].to_numpy(dtype=object), n_programs),
             "group": np.repeat(table["group"].to_numpy(dtype=object), n_programs),
             "n_cells": np.repeat(table["n_cells"].to_numpy(), n_programs),
@@ -272,11 +272,18 @@ def _check_batches(adata: AnnData, fit: Projection, groupby: str) -> None:
         return
     batches, groups = (read_column(adata, name, "must name a column").astype(str) for name in (batch_key, groupby))
     pairs = pd.DataFrame({"batch": batches.to_numpy(), "group": groups.to_numpy()}).drop_duplicates()
-    if len(pairs) == pairs["batch"].nunique() == pairs["group"].nunique():
+    nested = len(pairs) == pairs["batch"].nunique() and pairs["group"].nunique() > 1
+    if nested and len(pairs) == pairs["group"].nunique():
         raise ValueError(
             f"{groupby} must not be what the batches of the fit are: batch_key={str(batch_key)!r} took the differences"
             f" between them away; fit without batch_key, or with one that has cells of several groups"
         )
+    if nested:
+        message = (
+            f"every batch of the fit ({batch_key}) has cells of one {groupby} only: what {groupby} changes in all cells"
+            " alike was taken off with the batches, and only what it changes in some of them is left to be found"
+        )
+        warnings.warn(message, UserWarning, stacklevel=3)
 
 
 def _values(fit: Projection, values: str) -> np.ndarray:

@@ -359,7 +359,7 @@ def test_more_bad_input(bad_place, name, monkeypatch, capsys):
     ("message", "told"),
     [
         ("label_rule must be 'argmax', got 'x'", "--label-rule must be 'argmax', got 'x'"),
-        ("clusters must come with label_rule kmeans", "--clusters must come with --label-rule kmeans"),
+        ("clusters must not be given with no_clusters", "--clusters must not be given with --no-clusters"),
         ("known must be a column of obs", "--labels must be a column of obs"),
         ("out must be new; force=True replaces it", "out must be new; --force replaces it"),
         ("lacks 2 genes; missing='zero': not seen", "lacks 2 genes; --missing zero: not seen"),

@@ -129,7 +129,7 @@ def tables(adata: AnnData, *, known: str | None = None) -> dict[str, pd.DataFram
     }
     if fit.has("markers"):  # runs of older versions have none
         found |= {"markers": fit.found("markers"), "gene_scores": scores_table(adata, key=KEY)}
-    if fit.centers is not None:
+    if fit.has("cluster") or fit.centers is not None:  # runs of older versions have labels alone
         found["clusters"] = clusters_table(adata, key=KEY, known=known)
     if fit.has("enrichment"):
         found["enrichment"] = fit.found("enrichment")

@@ -22,9 +22,10 @@ from scipy import sparse
 
 import genesieve as gs
 from genesieve._report import page as report_page
-from genesieve._report.layout import _components, choose_cells, keep_map
+from genesieve._report.layout import keep_map
 from genesieve._report.payload import MISSING, TOP, _on_a_square, as_json
 from genesieve._report.words import count, facts, number, p_value, percent
+from genesieve.pl._layout import _components, choose_cells
 
 RANK = 4
 BUDGET = 60

@@ -159,7 +159,7 @@ def _clusters(findings: Findings) -> str:
     said = f"The cells form {counted(len(findings.clusters), 'cluster')}"
     if findings.cluster_confidence is None:
         return f"{said}."
-    return f"{said}, {percent(float(findings.cluster_confidence.unsure.mean()))} of them unsure of theirs."
+    return f"{said}; {percent(float(findings.cluster_confidence.unsure.mean()))} of the cells are unsure of theirs."
 
 
 def _sureness(findings: Findings) -> str:

@@ -12,8 +12,8 @@ from markupsafe import Markup
 from matplotlib.colors import to_hex
 
 from genesieve._report.findings import Findings, Grouping
-from genesieve._report.layout import Layout
 from genesieve.interpret.genes import specificity, z_scores
+from genesieve.pl._layout import Layout
 from genesieve.pl._style import SEQUENTIAL
 from genesieve.tl._tables import ALPHA
 

@@ -28,7 +28,7 @@ from genesieve.interpret.cell_fit import evenly_spread, explained_by_cell, usual
 from genesieve.interpret.graph import Clusters
 from genesieve.interpret.programs import DUPLICATE_COSINE, near_duplicates, tiny_programs
 from genesieve.tl._batches import read_batch_column
-from genesieve.tl.clusters import find_clusters
+from genesieve.tl._clustering import find_clusters
 
 if TYPE_CHECKING:
     from anndata import AnnData

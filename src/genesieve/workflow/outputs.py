@@ -30,6 +30,7 @@ FIGURES = "figures"
 REPORT = "report.html"
 PNG_DPI = 200
 NAMED_GENES, FEWEST_GENES = 72, 2  # in a heat map of a page, and of each program
+MAP_SIZE, LEGEND = 3.4, 1.2  # inches of a map of the cells, and of what is below it
 MARGIN = 0.1  # inches around a figure
 MANY_VALUES = 20_000_000  # of an object: packing more of them tightly would take longer than the fit
 # Without these, every SVG would hold the time and random names, and a repeated run would differ.
@@ -52,10 +53,11 @@ def write_outputs(
     with _map_in_background(adata):
         step("tables")
         write_tables(tables(adata, known=known), folder)
-        write_figures(figures, folder / FIGURES, step)
+        write_figures({name: figures[name] for name in figures if name != "map"}, folder / FIGURES, step)
         step("the model")
         save_model(adata, folder / "model", key=KEY)
         step("the map of the cells")
+    write_figures({name: figures[name] for name in figures if name == "map"}, folder / FIGURES, step)
     step("the report")
     title = f"Gene programs in {record['data']['name']}"
     report(adata, folder / REPORT, key=KEY, known=known, title=title, run=_facts(record))
@@ -151,6 +153,7 @@ def run_figures(
     fit = read_fit(adata, KEY)
     few = max(FEWEST_GENES, NAMED_GENES // fit.rank)
     figures: dict[str, Callable[[], Any]] = {
+        "map": lambda: _maps(adata, known),
         "usages": lambda: pl.usages(adata, key=KEY, color=known),
         "loadings": lambda: pl.loadings(adata, key=KEY),
         "top_genes": lambda: pl.top_genes(adata, key=KEY),
@@ -169,6 +172,18 @@ def run_figures(
     return {name: draw for name, draw in figures.items() if only is None or name in only}
 
 
+def _maps(adata: AnnData, known: str | None) -> Any:
+    """The cells by program, by cluster and by known type, as far as there are any."""
+    import matplotlib.pyplot as plt
+
+    from genesieve import pl
+
+    fit = read_fit(adata, KEY)
+    colors = [None, *([fit.of_cells("cluster").name] if fit.has("cluster") else []), *([known] if known else [])]
+    _, grid = plt.subplots(1, len(colors), figsize=(MAP_SIZE * len(colors), MAP_SIZE + LEGEND), layout="constrained")
+    return [pl.cell_map(adata, color, key=KEY, ax=ax) for color, ax in zip(colors, np.ravel(grid), strict=True)]
+
+
 def write_figures(
     figures: dict[str, Callable[[], Any]], folder: Path, step: Callable[[str], None] = lambda what: None
 ) -> None:
@@ -176,7 +191,7 @@ def write_figures(
     import matplotlib.pyplot as plt
 
     if figures:
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
     for name, draw in figures.items():
         step(f"figure of {name.replace('_', ' ')}")
         open_before = set(plt.get_fignums())

@@ -74,7 +74,7 @@ def test_key_added_renames_all_slots_together():
     tl.panel(adata, 10, key="mine")
     slots = [*adata.uns, *adata.obsm, *adata.varm, *adata.obs.columns, *adata.var.columns]
     assert all("mine" in slot for slot in slots if slot != "class")
-    assert len(slots) == 11 + 1 + 3 + 5 + 3
+    assert len(slots) == 12 + 1 + 4 + 7 + 3
 
 
 def test_genes_that_were_not_given_have_no_weight():

@@ -54,6 +54,13 @@ def test_a_reference_has_cells_of_every_cluster_and_few_of_the_largest(monkeypat
     assert kept.n_clusters == 3
 
 
+def test_equal_cells_do_not_all_have_the_same_neighbours():
+    H = np.repeat(np.eye(2), 300, axis=0)
+    shared = graph._shared_neighbours(H)
+    assert shared.nnz < 0.5 * 300**2
+    np.testing.assert_array_equal(graph_clusters(Cells(H), 2).labels, np.repeat([0, 1], 300))
+
+
 # ------------------------------------------------------------------------------------------------ examples
 
 

@@ -31,6 +31,8 @@ WIDTHS = (2, 4)
 GRAPH_CELLS = 20_000
 # Cells that a fit keeps, so that new ones can follow them, at most.
 KEPT_CELLS = 3000
+# How far equal points are moved, relative to the largest coordinate: less than cells ever differ, more than rounding.
+APART = 1e-5
 RESOLUTION_STEP = 1.35
 RESOLUTION_STEPS = 12
 LEIDEN_ITERATIONS = 5
@@ -185,8 +187,21 @@ def _nearest(points: np.ndarray, n: int, queries: np.ndarray | None = None) -> n
 
     if n == 0:
         return np.zeros((len(points), 0), dtype=np.int64)
-    model = NearestNeighbors(n_neighbors=n, algorithm="brute").fit(points)
+    model = NearestNeighbors(n_neighbors=n, algorithm="brute").fit(_told_apart(points.astype(np.float64)))
     return np.asarray(model.kneighbors(queries, return_distance=False))
+
+
+def _told_apart(points: np.ndarray) -> np.ndarray:
+    """Points of which no more are equal than a cell has neighbours: else the same few would be everyone's nearest.
+
+    Cells that use one program alone are equal in usages, and there may be thousands of them.
+    """
+    rows = np.ascontiguousarray(points).view(np.dtype((np.void, points.itemsize * points.shape[1]))).ravel()
+    _, number, counts = np.unique(rows, return_inverse=True, return_counts=True)
+    equal = counts[number.ravel()] > NEIGHBOURS
+    noise = np.random.default_rng(0).standard_normal((int(equal.sum()), points.shape[1]))
+    points[equal] += APART * np.abs(points).max(initial=0.0) * noise
+    return points
 
 
 def _communities(graph: sparse.csr_array, seed: int) -> Callable[[float], np.ndarray]:

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check format lint types layers portable portable-all matrix fuzz readme bench docs dist coverage clean
+.PHONY: setup demo test slow check format lint types layers portable portable-all matrix fuzz readme bench docs dist coverage clean
 
 setup: .venv/.ready
 
@@ -16,7 +16,10 @@ demo: setup
 	$(BIN)/genesieve demo
 
 test: setup
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist loadfile -m 'not slow'
+
+slow: setup  # tests that take more than ten seconds each: benchmark suites end to end, clusters whose workers die
+	$(BIN)/pytest -n auto -m slow
 
 check: format lint types layers test
 

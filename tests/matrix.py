@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("3.11", "3.12", "3.13")
 LOWEST = "lowest"  # the oldest Python, with the lowest versions that pyproject.toml allows
 NEWEST = "newest"  # the newest Python that is here
-TESTS = ("-q", "-n", "auto", "--dist", "loadfile")
+TESTS = ("-q", "-n", "auto", "--dist", "loadfile", "-m", "not slow")
 
 
 def find(version: str) -> str | None:

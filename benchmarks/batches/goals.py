@@ -48,21 +48,21 @@ def genes(results: Results) -> Found:
 
 
 def types(results: Results) -> Found:
-    found = {how: kang_mean(results, how, "cell_type") for how in ("known", "known_graph", "ignored", "ignored_graph")}
-    best = max(found["known"], found["known_graph"])
-    said = f"{found['known']:.3f} by programs, {found['known_graph']:.3f} by graph"
-    return f"{said}; unnamed {found['ignored']:.3f} and {found['ignored_graph']:.3f}", verdict(best >= LEAST_NMI)
+    found = {how: kang_mean(results, how, "cell_type") for how in ("known", "ignored")}
+    of_seeds = [record["cell_type"] for record in results.measured(kind="kang", what="known")]
+    said = f"{found['known']:.3f} ({min(of_seeds):.3f} to {max(of_seeds):.3f}, {len(of_seeds)} seeds)"
+    return f"{said}; condition not named {found['ignored']:.3f}", verdict(found["known"] >= LEAST_NMI)
 
 
 def against_harmony(results: Results) -> Found:
     ours, theirs = (kang_mean(results, how, "cell_type") for how in ("known", "harmony"))
-    ratio = kang_mean(results, "known", "seconds") / kang_mean(results, "harmony", "seconds")
-    return f"{ours:.3f} against {theirs:.3f} at {ratio:.2f} of the time", verdict(ours > theirs and ratio <= TENTH)
+    ratio = kang_mean(results, "known", "cpu") / kang_mean(results, "harmony", "cpu")
+    return f"{ours:.3f} against {theirs:.3f} at {ratio:.2f} of the CPU time", verdict(ours > theirs and ratio <= TENTH)
 
 
 def cost(results: Results) -> Found:
-    ratio = kang_mean(results, "known", "seconds") / kang_mean(results, "ignored", "seconds")
-    return f"{ratio:.2f} on Kang, from counts to labels", verdict(ratio <= MOST_COST)
+    ratio = kang_mean(results, "known", "cpu") / kang_mean(results, "ignored", "cpu")
+    return f"{ratio:.2f} of the CPU time on Kang, from counts to labels", verdict(ratio <= MOST_COST)
 
 
 GOALS = [

@@ -23,7 +23,7 @@ KANG = {
     "known_graph": "graph labels, condition as batch",
     "harmony": "scanpy, Harmony, Leiden (best of six resolutions)",
 }
-KANG_FIELDS = {"cell_type": "types (NMI)", "condition": "condition (NMI)", "seconds": "s"}
+KANG_FIELDS = {"cell_type": "types (NMI)", "condition": "condition (NMI)", "seconds": "s", "cpu": "CPU s"}
 
 
 def fill(results: Results) -> dict[str, str]:
@@ -58,6 +58,6 @@ def kang_table(results: Results) -> str:
 
 def _mean(results: Results, how: str, field: str) -> str:
     try:
-        return number(kang_mean(results, how, field), 1 if field == "seconds" else 3)
+        return number(kang_mean(results, how, field), 1 if field in ("seconds", "cpu") else 3)
     except Missing:
         return NONE

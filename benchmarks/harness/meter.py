@@ -15,22 +15,23 @@ STATUS, READS, RESET = (Path("/proc/self") / name for name in ("status", "io", "
 
 
 class Meter:
-    """Seconds, and bytes of peak resident memory above those at the start, of the code in a ``with`` block.
+    """Seconds by the clock and of all cores, and bytes of peak memory above those at the start, of a ``with`` block.
 
     ``peak`` is ``None`` where the system does not tell (it is read from Linux's ``/proc``).
     """
 
     seconds: float = float("nan")
+    cpu: float = float("nan")
     peak: int | None = None
 
     def __enter__(self) -> Self:
         _settle()
         self._before = _status("VmRSS")
-        self._began = time.perf_counter()
+        self._began, self._cpu_began = time.perf_counter(), time.process_time()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.seconds = self.elapsed()
+        self.seconds, self.cpu = self.elapsed(), self.cpu_elapsed()
         after = _status("VmHWM")
         if self._before is not None and after is not None:
             self.peak = max(after - self._before, 0)
@@ -38,6 +39,10 @@ class Meter:
     def elapsed(self) -> float:
         """Seconds since the start."""
         return time.perf_counter() - self._began
+
+    def cpu_elapsed(self) -> float:
+        """Seconds of all cores since the start."""
+        return time.process_time() - self._cpu_began
 
 
 def available_threads() -> int:

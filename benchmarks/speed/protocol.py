@@ -35,6 +35,7 @@ class Point:
     W: np.ndarray  # (genes, rank)
     iterations: int
     peak: int | None  # bytes above the input
+    cpu: float | None = None  # seconds of all cores, where they are counted
     passes: int | None = None  # over all of X
     start_seconds: float = 0.0  # part of ``seconds`` spent on the start
     history: Curve = field(default_factory=list)  # what the peer itself tells about its course

@@ -7,14 +7,16 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from genesieve._checks import choices, listing
 from genesieve._matrices import check_all_intact
 from genesieve._slots.keys import KEPT
-from genesieve._slots.read import check_anndata, read_log_base, read_preparation, table_of
+from genesieve._slots.read import Fit, check_anndata, read_column, read_log_base, read_preparation, table_of
 from genesieve.core.cells.intact import check_intact
-from genesieve.core.cells.streamed import Streamed, streamed
+from genesieve.core.cells.scaled import ByBatch
+from genesieve.core.cells.streamed import Streamed, as_source, streamed
 from genesieve.core.cells.transform import Transform
 
 if TYPE_CHECKING:
@@ -130,6 +132,8 @@ def kept_genes(adata: AnnData) -> np.ndarray:
 
 def select_genes(X: Any, genes: np.ndarray) -> Any:
     """Some columns of X (indices or a mask), wherever its values are."""
+    if isinstance(X, ByBatch):
+        return ByBatch(select_genes(X.values, genes), X.batch, X.scales[:, genes])
     return X.select(genes) if isinstance(X, Streamed) else X[:, genes]
 
 
@@ -139,6 +143,40 @@ def read_part(
     """Some cells (ascending) on some genes, in memory."""
     X = read_values(adata, layer=layer, use_raw=use_raw)
     return X.select(genes).source().rows(cells) if isinstance(X, Streamed) else X[cells][:, genes]
+
+
+def read_fitted(adata: AnnData, fit: Fit) -> Any:
+    """The values that a fit saw: with batches, each is divided by its batch's scale of its gene as it is read."""
+    X = read_values(adata, **fit.values_from)
+    if fit.batches is None:
+        return X
+    return ByBatch(X, _batch_numbers(adata, fit, fit.batches), fit.batch_scales.T)
+
+
+def read_fitted_part(adata: AnnData, fit: Fit, cells: np.ndarray, genes: np.ndarray) -> Any:
+    """Some cells (ascending) on some genes, in memory, as the fit saw them."""
+    return on_scales(adata, fit, read_part(adata, cells, genes, **fit.values_from), cells, genes)
+
+
+def on_scales(adata: AnnData, fit: Fit, X: Any, cells: np.ndarray, genes: np.ndarray) -> Any:
+    """Values of some cells on some genes, divided by the scales of their batches where the fit knew any."""
+    if fit.batches is None:
+        return X
+    of_cells = _batch_numbers(adata, fit, fit.batches)[cells]
+    return as_source(ByBatch(X, of_cells, fit.batch_scales.T[:, genes])).rows(np.arange(len(cells)))
+
+
+def _batch_numbers(adata: AnnData, fit: Fit, names: np.ndarray) -> np.ndarray:
+    """The batch of every cell (cells,), as the fit numbers them."""
+    column = str(fit.params["batch_key"])
+    labels = read_column(adata, column, "the batches of the fit must be in a column").astype(str)
+    numbers = pd.Index(names).get_indexer(pd.Index(labels))
+    if (numbers < 0).any():
+        raise ValueError(
+            f"adata.obs[{column!r}] must have the batches of the fit, {listing(names.tolist())}, got"
+            f" {listing(sorted(set(labels[numbers < 0])))}"
+        )
+    return numbers
 
 
 def _raw_values(adata: AnnData) -> Any:

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 import genesieve as gs
-from genesieve.core.batches import FARTHEST_SCALE, estimate_scales
+from genesieve.core.batches import FARTHEST_SCALE, BatchSums, estimate_scales
 from genesieve.core.cells.scaled import Rows, Scaled, batch_sums
 from genesieve.core.cells.sources import InMemory
 
@@ -100,6 +100,31 @@ def test_scaled_values_are_divided_by_the_scale_of_their_batch_and_gene():
 
 def _X(X, H):
     return X
+
+
+def test_the_inverse_scales_of_a_gene_are_one_on_average():
+    rng = np.random.default_rng(0)
+    sums = BatchSums(rng.gamma(2.0, 50.0, (3, 9)), rng.gamma(2.0, 100.0, 9), np.array([40.0, 50.0, 60.0]))
+    predicted = rng.gamma(2.0, 50.0, (3, 9))
+    np.testing.assert_allclose((predicted / sums.scales(predicted)).sum(axis=0), predicted.sum(axis=0))
+
+
+def test_a_gene_of_one_batch_comes_down_there_and_hardly_up_elsewhere():
+    adata = planted(0.0)
+    X, first = adata.X.toarray(), batches_of(adata) == "batch 1"
+    X[~first, :3] *= np.random.default_rng(0).random(((~first).sum(), 3)) < 0.03  # hardly seen outside the first
+    scales = model().fit(X, batches=np.where(first, "on", "off")).batch_scales_[:, :3]
+    assert (scales[1] > 3).all()
+    assert (scales[0] > 0.3).all()
+
+
+def test_rounds_settle(monkeypatch):
+    adata = planted()
+    batch = adata.obs["batch"].cat.codes.to_numpy()
+    usual = estimate_scales(InMemory(adata.X), batch, RANK, np.random.default_rng(0))
+    monkeypatch.setattr("genesieve.core.batches.ROUNDS", 60)
+    longer = estimate_scales(InMemory(adata.X), batch, RANK, np.random.default_rng(0))
+    assert np.abs(np.log(usual / longer)).mean() < 0.02
 
 
 # ------------------------------------------------------------------------------------------------ what it is for

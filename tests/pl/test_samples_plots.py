@@ -102,3 +102,34 @@ def test_what_is_missing_is_named(adata):
     for plot, maker in ((pl.compare, "compare"), (pl.annotation, "annotate")):
         with pytest.raises(KeyError, match=rf"run gs\.tl\.{maker} first"):
             plot(bare)
+
+
+@pytest.fixture
+def matched():
+    """Programs a0 and b1 are one and so are a1, b0 and c0; a2 has no partner."""
+    rows = [
+        ("a", "a0", "b", "b1", True, 0.9, 0),
+        ("a", "a1", "b", "b0", True, 0.7, 1),
+        ("a", "a2", "b", "", False, 0.1, 2),
+        ("a", "a1", "c", "c0", True, 0.5, 1),
+        ("a", "a0", "c", "", False, 0.2, 0),
+        ("a", "a2", "c", "", False, 0.2, 2),
+        ("b", "b0", "c", "c0", True, 0.6, 1),
+        ("b", "b1", "c", "", False, 0.2, 0),
+    ]
+    columns = ["study_a", "program_a", "study_b", "program_b", "matched", "cosine", "group"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def test_programs_that_are_one_share_a_row(matched):
+    ax = pl.match_programs(matched)
+    places = {text.get_text(): text.get_position() for text in ax.texts}
+    columns, rows = ({name: place[axis] for name, place in places.items()} for axis in (0, 1))
+    assert columns == {"a0": 0, "a1": 0, "a2": 0, "b0": 1, "b1": 1, "c0": 2}
+    assert rows == {"a0": 0, "b1": 0, "a1": 1, "b0": 1, "c0": 1, "a2": 2}
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["a", "b", "c"]
+
+
+def test_a_table_of_matches_is_asked_for(matched):
+    with pytest.raises(ValueError, match=r"table must be that of gs\.tl\.match_programs, got one without 'group'"):
+        pl.match_programs(matched.drop(columns="group"))

@@ -111,27 +111,31 @@ def test_planted_programs_and_genes_are_found(n_types, n_activities, seed):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("kind", ["constant genes", "duplicated cells", "30 cells", "one cell", "zeros", "few genes"])
+@pytest.mark.parametrize(
+    "kind", ["constant genes", "duplicated cells", "30 cells", "one cell", "zeros", "few genes", "one program"]
+)
 def test_odd_data(kind, counts):
     X = counts.X.toarray()
     X = {
         "constant genes": np.hstack([X, np.full((len(X), 20), 3.0)]),
-        "duplicated cells": np.repeat(X[:100], 4, axis=0),
+        "duplicated cells": np.repeat(X[:60], 3, axis=0),
         "30 cells": X[:30],
         "one cell": X[:1],
         "zeros": np.zeros((50, 40)),
+        "one program": np.outer(1 + np.arange(60), 1 + np.arange(50)).astype(float),
         "few genes": X[:, np.argsort(-X.sum(axis=0))[:3]],
     }[kind]
     found = suggest(X)
     assert 1 <= found.n_components <= min(X.shape)
     assert 1 <= found.n_genes <= X.shape[1]
     for name, column in {**found.ranks, **found.genes}.items():
-        assert name == "size" or np.isfinite(column).all()
+        assert name in ("size", "agreement") or np.isfinite(column).all()
 
 
-def test_ranks_far_above_the_truth(counts):
-    found = suggest(counts.X, n_components=[100, 150])
-    assert found.n_components == 100
+@pytest.mark.parametrize(("asked", "suggested"), [([100, 150], 100), ([1], 1), ([1, 2], 2), ([39, 40], 39)])
+def test_ranks_far_from_the_truth(counts, asked, suggested):
+    found = suggest(counts.X, n_components=asked)
+    assert found.n_components == suggested
     assert np.isfinite(found.ranks["held_out_error"]).all()
 
 
@@ -213,7 +217,7 @@ def test_a_path_keeps_its_budgets_and_is_drawn():
         gs.pl.path(gs.datasets.demo())
 
 
-@pytest.mark.parametrize("view", ["programs", "held_out", "genes"])
+@pytest.mark.parametrize("view", ["programs", "replication", "held_out", "genes"])
 def test_the_plot_shows_the_suggestion(counts, view):
     adata = counts.copy()
     gs.tl.select(adata)

@@ -82,3 +82,54 @@ def test_the_command_line_fits_and_projects(counts, tmp_path):
     assert projected.exit_code == 0, projected.output
     again = anndata.read_h5ad(tmp_path / "projected" / "result.h5ad")
     np.testing.assert_allclose(again.obsm["X_ssnmf"], result.obsm["X_ssnmf"], atol=1e-3)
+
+
+def values_on_scales(adata):
+    """The values that a fit saw, dense."""
+    number = adata.obs["batch"].cat.codes.to_numpy()
+    return adata.X.toarray() / adata.varm["ssnmf_batch_scales"].T[number]
+
+
+@pytest.fixture(scope="module")
+def rescaled(fitted):
+    """The same fit on data that have the scales in them, and so no batches: all that reads values gives the same."""
+    adata = fitted.copy()
+    adata.X = values_on_scales(fitted)
+    del adata.varm["ssnmf_batch_scales"], adata.uns["ssnmf"]["batches"], adata.uns["ssnmf"]["params"]["batch_key"]
+    return adata
+
+
+@pytest.mark.parametrize("method", ["regression", "cnmf"])
+def test_genes_are_scored_on_the_scales_of_their_batches(fitted, rescaled, method):
+    for adata in (fitted, rescaled):
+        gs.tl.gene_scores(adata, method=method)
+    np.testing.assert_allclose(fitted.varm["ssnmf_scores"], rescaled.varm["ssnmf_scores"], rtol=1e-4, atol=1e-4)
+
+
+def test_scores_do_not_depend_on_where_the_cells_are(fitted, tmp_path):
+    gs.tl.gene_scores(fitted)
+    fitted.write_h5ad(tmp_path / "fit.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "fit.h5ad", backed="r")
+    gs.tl.gene_scores(backed)
+    np.testing.assert_allclose(backed.varm["ssnmf_scores"], fitted.varm["ssnmf_scores"], rtol=1e-4, atol=1e-4)
+
+
+def test_panels_are_chosen_and_blocks_drawn_on_the_scales(fitted, rescaled):
+    panels = [gs.tl.panel(adata, 12) for adata in (fitted, rescaled)]
+    assert list(panels[0]["gene"]) == list(panels[1]["gene"])
+    shown = []
+    for adata in (fitted, rescaled):
+        gs.tl.biclusters(adata)
+        (image,) = gs.pl.biclusters(adata, scale=None).images
+        shown.append(np.asarray(image.get_array()))
+    np.testing.assert_allclose(*shown, rtol=1e-5)
+
+
+def test_a_column_that_no_longer_has_the_batches_is_named(fitted):
+    adata = fitted.copy()
+    adata.obs["batch"] = adata.obs["batch"].cat.rename_categories({"batch 1": "north"})
+    with pytest.raises(ValueError, match=r"adata\.obs\['batch'\] must have the batches of the fit, .* got 'north'"):
+        gs.tl.gene_scores(adata)
+    del adata.obs["batch"]
+    with pytest.raises(KeyError, match=r"the batches of the fit must be in a column of adata\.obs, got 'batch'"):
+        gs.tl.gene_scores(adata)

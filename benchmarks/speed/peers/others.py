@@ -17,7 +17,7 @@ PASSES = (1, 3, 10)
 TORCH_ITERATIONS = (10, 40)
 
 
-def coordinate_descent(X: Any, task: Task) -> Iterator[Point]:
+def coordinate_descent(X: Any, task: Task, iterations: tuple[int, ...] = ITERATIONS) -> Iterator[Point]:
     """scikit-learn's NMF by coordinate descent, from its default start (nndsvda), continued from look to look.
 
     Continuing from its own factors gives the iterates of one long run. A look costs scikit-learn one more product for
@@ -26,16 +26,17 @@ def coordinate_descent(X: Any, task: Task) -> Iterator[Point]:
     from sklearn.decomposition import NMF
 
     warnings.simplefilter("ignore")  # that it has not converged is the point
-    seconds, peak, done = 0.0, 0, 0
+    seconds, cpu, peak, done = 0.0, 0.0, 0, 0
     start: dict[str, np.ndarray] = {}
-    for iterations in task.looks(ITERATIONS):
+    for look in task.looks(iterations):
         with Meter() as meter:
             init = "custom" if start else None
-            model = NMF(task.rank, init=init, solver="cd", tol=0.0, max_iter=iterations - done, random_state=0)
+            model = NMF(task.rank, init=init, solver="cd", tol=0.0, max_iter=look - done, random_state=0)
             H = model.fit_transform(X, **start)
-        seconds, peak, done = seconds + meter.seconds, max(peak, meter.peak or 0), iterations
+        seconds, cpu = seconds + meter.seconds, cpu + meter.cpu
+        peak, done = max(peak, meter.peak or 0), look
         start = {"W": H, "H": model.components_}
-        yield Point("cd", seconds, H, model.components_.T, iterations, peak or None)
+        yield Point("cd", seconds, H, model.components_.T, look, peak or None, cpu=cpu)
 
 
 def mini_batch(X: Any, task: Task) -> Iterator[Point]:

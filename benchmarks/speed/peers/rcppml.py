@@ -30,9 +30,9 @@ def versions() -> dict[str, str]:
     return json.loads(asked.stdout)
 
 
-def run(X: Any, task: Task) -> Iterator[Point]:
+def run(X: Any, task: Task, iterations: tuple[int, ...] = ITERATIONS) -> Iterator[Point]:
     """Runs of growing length from the same seed, of one R process."""
-    looks = [str(count) for count in task.looks(ITERATIONS)]
+    looks = [str(count) for count in task.looks(iterations)]
     if not looks:
         return
     with TemporaryDirectory() as name:
@@ -41,9 +41,9 @@ def run(X: Any, task: Task) -> Iterator[Point]:
         command = ["Rscript", str(SCRIPT), name, *map(str, X.shape), str(task.rank), str(task.threads), *looks]
         subprocess.run(command, check=True, capture_output=True, text=True)
         for line in (folder / "runs.txt").read_text().splitlines():
-            iterations, seconds, peak = (float(word) for word in line.split())
-            H, W = _read(folder, int(iterations), X.shape, task.rank)
-            yield Point("RcppML", seconds, H, W, int(iterations), None if peak < 0 else int(peak))
+            look, seconds, cpu, peak = (float(word) for word in line.split())
+            H, W = _read(folder, int(look), X.shape, task.rank)
+            yield Point("RcppML", seconds, H, W, int(look), None if peak < 0 else int(peak), cpu=cpu)
 
 
 def _write(X: sparse.csr_array, folder: Path) -> None:

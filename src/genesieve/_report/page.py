@@ -21,6 +21,7 @@ from genesieve._report.figures import still_pictures
 from genesieve._report.findings import UNSURE, Findings, read_findings
 from genesieve._report.payload import make_payload
 from genesieve._report.samples import samples_section
+from genesieve._report.selection import selection_section
 from genesieve._slots.read import check_anndata
 from genesieve.estimators._parameters import RECORDED
 from genesieve.pl._layout import MOST_SHOWN, choose_cells, place_cells
@@ -134,6 +135,7 @@ def _render(findings: Findings, **given: Any) -> str:
         by_size=sorted(cards, key=lambda card: -card.n_cells),
         quality=content.quality(findings),
         samples=samples_section(findings.fit, findings.programs.names),
+        selection=selection_section(findings.fit),
         parameters=words.facts(_parameters(findings.fit.params)),
         version=version("genesieve"),
         unsure=UNSURE,

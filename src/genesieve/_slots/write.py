@@ -187,6 +187,7 @@ def write_selection(adata: AnnData, key: str, found: Selection, names: pd.Index)
         "suggested": {"n_components": found.n_components, "n_genes": found.n_genes},
         "table": table,
         "genes": genes,
+        "signals": found.signals,
         "reason": found.reason,
         "values": found.values,
         "n_cells": found.n_cells,

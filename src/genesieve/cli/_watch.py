@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Te
 
 from genesieve.cli._screen import in_flags, plain
 from genesieve.core.solvers import Progress as Step
+from genesieve.selection.evidence import Step as Choice
 from genesieve.workflow import Watcher
 
 USUAL_TOLERANCE = 1e-4  # a fit ends when its objective falls by less, or by about as much
@@ -54,6 +55,22 @@ class Screen(Watcher):
         with bar:
             yield step
         self.console.print(f"{words}: {time.perf_counter() - began:.1f} s")
+
+    @contextmanager
+    def select(self) -> Iterator[Callable[[Choice], None]]:
+        """A bar over the work, with what is done and about how long it will be."""
+        began = time.perf_counter()
+        bar = self._bar(BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[left]}"))
+        task = bar.add_task(WORDS["select"], total=1.0, left="")
+
+        def callback(step: Choice) -> None:
+            spent = time.perf_counter() - began
+            left = about_left(spent * (1.0 - step.done) / step.done) if step.done > 0 else ""
+            bar.update(task, completed=step.done, description=step.what, left=left)
+
+        with bar:
+            yield callback
+        self.console.print(f"{WORDS['select']}: {time.perf_counter() - began:.1f} s")
 
     def say(self, line: str) -> None:
         """A line of its own; names in it are no markup."""
@@ -136,5 +153,9 @@ class Pace:
         if not last > fall > USUAL_TOLERANCE:
             return ""
         iterations = math.log(fall / USUAL_TOLERANCE) / math.log(last / fall)
-        seconds = iterations * (now - before[1])
-        return f"about {seconds / 60:.0f} min left" if seconds >= 90 else f"about {seconds:.0f} s left"
+        return about_left(iterations * (now - before[1]))
+
+
+def about_left(seconds: float) -> str:
+    """How long it will be, in words."""
+    return f"about {seconds / 60:.0f} min left" if seconds >= 90 else f"about {seconds:.0f} s left"

@@ -43,10 +43,17 @@ def select(
         float | None, typer.Option(help="Drop genes seen in a smaller share (0.05) or number (10) of cells.")
     ] = None,
     exclude_genes: Annotated[str | None, typer.Option(metavar="REGEX", help="Leave genes out: '^MT-|^RP[SL]'.")] = None,
+    batch: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of obs with batches, which are no programs."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the sample and of chance.")] = 0,
     jobs: Jobs = None,
     memory: Memory = None,
     dask: Dask = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep finished steps in FILE; the same command goes on from it.")
+    ] = None,
     force: Force = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -66,10 +73,12 @@ def select(
         use_raw=use_raw,
         min_cells=min_cells,
         exclude_genes=exclude_genes,
+        batch=batch,
         seed=seed,
         jobs=jobs,
     )
-    watch, resources = watcher(quiet=quiet or as_json), workflow.Resources(memory, dask, None)
+    watch = watcher(quiet=quiet or as_json)
+    resources = workflow.Resources(memory, dask, None if checkpoint is None else str(checkpoint))
     command = ["genesieve", *sys.argv[1:]]
     chosen = workflow.select(
         data, out, settings, **allowed, force=force, command=command, watch=watch, resources=resources

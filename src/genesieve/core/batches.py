@@ -24,15 +24,16 @@ from genesieve.core.weights import variation_weights
 
 # Cells that scales and programs are found on in turn, and the rounds of it; then so many rounds on all cells.
 SAMPLE_CELLS = 4000
-ROUNDS = 25
+ROUNDS = 15
 LAST_ROUNDS = 1
-# Programs follow what is left of a batch, so that a round finds but a part of it: go further by this power, short of
-# twice as far, where rounds would no longer settle.
-STRIDE = 1.6
+# Rounds before that one goes on from: programs follow what is left of a batch, so that each finds but a part of it.
+MEMORY = 2
+# Of the sum of squares of the moves, added before they are solved for: rounds may repeat each other to the last digit.
+LEAST_PART = 1e-8
 # Scales of a new batch are found with the programs as they are.
 NEW_BATCH_ROUNDS = 10
-# What is known of a scale before any cell is seen, to about a factor 1.5, is worth so many cells that show the gene.
-PRIOR_CELLS = 6.0
+# What is known of a scale before any cell is seen, to about a factor 1.3, is worth so many cells that show the gene.
+PRIOR_CELLS = 12.0
 # Scales further from 1, either way, are of genes that a batch hardly shows: to divide by them would make noise large.
 FARTHEST_SCALE = 10.0
 
@@ -55,15 +56,18 @@ class BatchSums:
         """Sums seen over sums predicted (batches, genes), towards 1 where little is seen."""
         total = self.values.sum(axis=0)
         typical = np.divide(self.squares, total, out=np.ones_like(total), where=total > 0)  # where a cell shows it
+        predicted = predicted * gene_levels(total, predicted.sum(axis=0))  # or 1 would not be what all batches share
         return (self.values + PRIOR_CELLS * typical) / (predicted + PRIOR_CELLS * typical)
 
     def scales(self, predicted: np.ndarray) -> np.ndarray:
-        """Scales that take the sums predicted to those seen, 1 on average over a batch's genes and a gene's batches.
+        """Scales that take the sums predicted to those seen.
 
+        Over a batch's genes scales are 1 on average, over a gene's batches their inverses are: values are multiplied
+        by these, and a gene that only some batches show has to come down there rather than up, as noise, elsewhere.
         The averages are by what is predicted: the level of a gene is up to its programs, the depth of cells to usages.
         """
-        raw = self.raw_scales(predicted)
-        return _bounded(_centred(_centred(raw, predicted, axis=1), predicted, axis=0))
+        raw = _centred(self.raw_scales(predicted), predicted, axis=1)
+        return _bounded(1.0 / _centred(1.0 / raw, predicted, axis=0))
 
 
 def estimate_scales(source: Source, batch: np.ndarray, rank: int, rng: np.random.Generator) -> np.ndarray:
@@ -76,10 +80,12 @@ def estimate_scales(source: Source, batch: np.ndarray, rank: int, rng: np.random
     with single_threaded_blas():
         blocks = Blocks(Scaled(sample, of_sample, scales))
         weights = variation_weights(*blocks.moments(), baseline="mean")
-        W = starts.nmf(blocks.weighted(weights), rank, rng).W / weights[:, None]
+        W = starts.nmf(blocks.weighted(weights), rank, rng, n_starts=1).W / weights[:, None]
         sample_sums = BatchSums.of(sample, of_sample, len(scales))
+        acceleration = Acceleration()
         for _ in range(ROUNDS):
-            W, scales = _round(sample, of_sample, sample_sums, scales, W, weights)
+            W, found = _round(sample, of_sample, sample_sums, scales, W, weights)
+            scales = acceleration.further(scales, found)
         for _ in range(LAST_ROUNDS if len(chosen) < len(batch) else 0):
             W, scales = _round(source, batch, sums, scales, W, weights)
     return scales
@@ -117,16 +123,33 @@ def gene_levels(seen: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     return np.divide(seen, predicted, out=np.ones(len(seen)), where=(seen > 0) & (predicted > 0))
 
 
+class Acceleration:
+    """Anderson's, on the logarithms of scales: the mix of the last rounds that would have moved least."""
+
+    def __init__(self) -> None:
+        self._rounds: list[tuple[np.ndarray, np.ndarray]] = []  # what each found, and how far that is from its start
+
+    def further(self, scales: np.ndarray, found: np.ndarray) -> np.ndarray:
+        """Where to go on from, after a round from ``scales`` that ``found`` others."""
+        goal, move = np.log(found), np.log(found / scales)
+        self._rounds = [*self._rounds[-MEMORY:], (goal.ravel(), move.ravel())]
+        goals, moves = (np.diff(np.array(each), axis=0) for each in zip(*self._rounds, strict=True))
+        gram = moves @ moves.T
+        if not gram.any():  # the first round, or one that has nothing to move
+            return found
+        shares = np.linalg.solve(gram + LEAST_PART * np.trace(gram) * np.eye(len(gram)), moves @ move.ravel())
+        return _bounded(np.exp(goal - (shares @ goals).reshape(goal.shape)))
+
+
 def _round(
     source: Source, batch: np.ndarray, sums: BatchSums, scales: np.ndarray, W: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One pass: the best H for W, the best W for H, and the scales for both."""
+    """One pass: the best H for W, the best W for H, and the scales that both find."""
     step = Overlap().cell_step(gram_of(W * weights[:, None]))
     cross, gram, usages = _pass(source, batch, scales, W * weights[:, None] ** 2, step)
     W = nnls(gram, cross, W)
     seen = sums.sizes[:, None] > 0  # a sample may lack a batch
-    found = np.where(seen, sums.scales(usages @ W.T), scales)
-    return W, _bounded(scales * (found / scales) ** STRIDE)
+    return W, np.where(seen, sums.scales(usages @ W.T), scales)
 
 
 def _pass(

@@ -11,7 +11,7 @@ import numpy as np
 from genesieve.core import starts
 from genesieve.core.batches import Scaling
 from genesieve.core.cells import sampling
-from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells, NoUsages, on_one_thread
+from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells, NoUsages
 from genesieve.core.cells.low_rank import LowRank, low_rank_approximation
 from genesieve.core.cells.sources import side_by_side, single_threaded_blas
 from genesieve.core.cells.streamed import as_source
@@ -64,6 +64,7 @@ class WarmStart(NamedTuple):
     penalty: Penalty  # that they were fitted under
     directions: np.ndarray | None = None  # (genes, width) that the cells were approximated on, if they were
     stability: np.ndarray | None = None  # of the programs, where they are a consensus
+    others: tuple[Factors, ...] = ()  # other minima, which may be the lower ones on more cells
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,8 @@ class Schedule:
         fitted = self._solve(self._early(problem, cells, fine_tolerance(self.rank), genes=few.genes), start.factors)
         directions = few.embed(cells.directions) if isinstance(cells, LowRank) else None
         factors = Factors(FROM_ZERO, few.embed(fitted.factors.W))
-        return WarmStart(factors, fitted.penalty, directions, start.stability)
+        others = tuple(Factors(FROM_ZERO, few.embed(other.W)) for other in start.others)
+        return WarmStart(factors, fitted.penalty, directions, start.stability, others)
 
     def _settle(
         self, many: Cells, problem: Problem, placed: WarmStart | None, rng: np.random.Generator, journal: Journal
@@ -115,6 +117,7 @@ class Schedule:
             cells, placed = self._start(many, problem, rng)
         else:
             cells = low_rank_approximation(many, self.rank, rng, near=placed.directions)
+            placed = self._lowest(placed, problem, cells)
         as_is = self._settles_as_is(many)
         if cells is not problem.cells:
             early = self._early(problem, cells, (1.0 if as_is else SETTLE_TOLERANCE) * problem.tol)
@@ -127,6 +130,16 @@ class Schedule:
             start = Factors(FROM_ZERO, placed.factors.W)  # the same wherever H is
             placed = placed._replace(factors=self._solve(replace(early, exact=False), start).factors)
         return placed
+
+    def _lowest(self, placed: WarmStart, problem: Problem, cells: Cells) -> WarmStart:
+        """The lowest of its minima on many cells: few show objectives so close together in another order."""
+        if not (placed.others and isinstance(cells, LowRank)) or self.orthogonality == "exact":
+            return placed
+        early = self._early(problem, cells.on_one_thread(), problem.tol)
+        tried = side_by_side(
+            lambda start: self._solve(early, start), [placed.factors, *placed.others], problem.cells.threads
+        )
+        return placed._replace(factors=Factors(FROM_ZERO, best_of(tried).factors.W))
 
     def _settles_as_is(self, many: Cells) -> bool:
         """Whether quick steps on X itself come before the exact ones: on few cells, which all are in memory then."""
@@ -188,8 +201,8 @@ class Schedule:
         led = self._led(replace(problem, cells=on_chosen, constraint=NonNegative()), [fit.factors for fit in tried])
         finalists = [Factors(FROM_ZERO, chosen.embed(fit.factors.W)) for fit in different_minima(led)[:FINALISTS]]
         on_all = self._early(problem, approximation, fine_tolerance(self.rank), genes=genes)
-        best = best_of(self._led(on_all, [*finalists, first]))
-        return approximation, WarmStart(best.factors, problem.penalty)
+        minima = [fit.factors for fit in different_minima(self._led(on_all, [*finalists, first]))]
+        return approximation, WarmStart(minima[0], problem.penalty, others=tuple(minima[1:]))
 
     @property
     def _keeps_budget(self) -> bool:
@@ -207,7 +220,7 @@ class Schedule:
 
     def _plain_fits(self, cells: Cells, rng: np.random.Generator) -> list[Result]:
         """Fits without a penalty, each from a random start."""
-        alone, rngs = on_one_thread(cells), rng.spawn(self.consensus or CHOSEN_STARTS)
+        alone, rngs = cells.on_one_thread(), rng.spawn(self.consensus or CHOSEN_STARTS)
         return side_by_side(lambda rng: starts.plain_fit(alone, self.rank, rng, n_starts=1), rngs, cells.threads)
 
     def _led(self, problem: Problem, tried: Sequence[Factors]) -> list[Result]:
@@ -216,7 +229,10 @@ class Schedule:
         strength = 0.0 if self.orthogonality == "exact" else float(self.orthogonality)
         penalties = [self._solver.penalty(share * strength) for share in shares]
         alone = replace(
-            problem, cells=on_one_thread(problem.cells), max_iter=starts.EARLY_ITERATIONS, tol=fine_tolerance(self.rank)
+            problem,
+            cells=problem.cells.on_one_thread(),
+            max_iter=starts.EARLY_ITERATIONS,
+            tol=fine_tolerance(self.rank),
         )
         return side_by_side(
             lambda start: continuation(self._solver.run, alone, start, penalties, tol=0.0), tried, problem.cells.threads

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from genesieve.core.cells import sampling
-from genesieve.core.cells.blocks import FROM_ZERO, Cells, NoUsages, on_one_thread
+from genesieve.core.cells.blocks import FROM_ZERO, Cells, NoUsages
 from genesieve.core.cells.low_rank import low_rank_approximation, svd
 from genesieve.core.cells.sources import side_by_side
 from genesieve.core.constraints import NonNegative
@@ -67,7 +67,7 @@ def plain_fit(cells: Cells, rank: int, rng: np.random.Generator, *, n_starts: in
     approximation = low_rank_approximation(cells, rank, rng)
     few = sampling.sample(approximation, rng, n_cells=max(NMF_START_CELLS, rank), n_genes=NMF_START_GENES)
     tried = side_by_side(
-        lambda start: _plain_fit(on_one_thread(few.cells), start, NMF_START_ITERATIONS),
+        lambda start: _plain_fit(few.cells.on_one_thread(), start, NMF_START_ITERATIONS),
         [random(few.cells, rank, rng) for _ in range(n_starts or NMF_STARTS)],
         cells.threads,
     )

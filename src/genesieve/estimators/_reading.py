@@ -26,13 +26,14 @@ from genesieve.selection.choose import Selection, select
 ORTHOGONALITY = 0.05
 
 
-def read_sizes(model: Any, source: Source) -> tuple[int, int | None, Selection | None]:
-    """The numbers of programs and genes that ``"auto"`` stands for, and what led to them."""
+def read_sizes(model: Any, source: Source, batch: np.ndarray | None) -> tuple[int, int | None, Selection | None]:
+    """The numbers of programs and genes that ``"auto"`` stands for, and what led to them; ``batch`` is of cells."""
     rank, n_genes = model.n_components, model.n_genes
     if AUTO not in (rank, n_genes):
         return rank, n_genes, None
     rng = as_generator(model.random_state)
-    chosen = select(source, n_components=_number(rank), n_genes=_number(n_genes), rng=rng)
+    allowed, budget = _number(rank), _number(n_genes)
+    chosen = select(source, n_components=allowed, n_genes=budget, rng=rng, batch=batch, n_jobs=model.n_jobs)
     n_genes = chosen.n_genes if n_genes == AUTO else n_genes
     return chosen.n_components, n_genes, chosen
 

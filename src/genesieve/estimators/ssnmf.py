@@ -292,7 +292,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         of_batch = None if batches is None else read_batches(batches, X.shape[0])
         rank = MOST_PROGRAMS if isinstance(self.n_components, str) else self.n_components
         source = as_source(X, n_jobs=self.n_jobs, memory=read_memory(self.memory), rank=rank)
-        self.rank_, self.n_genes_, self.selection_ = read_sizes(self, source)
+        batch = None if of_batch is None else of_batch.of_cell
+        self.rank_, self.n_genes_, self.selection_ = read_sizes(self, source, batch)
         if SOLVERS[self.solver].needs_usages and not source.holds_usages:
             raise ValueError(f"solver must be 'bcd' for a Dask array, got {self.solver!r}")
         rng = as_generator(self.random_state)

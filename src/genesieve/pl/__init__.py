@@ -4,6 +4,7 @@ from genesieve.pl.blocks import biclusters, markers
 from genesieve.pl.fit import convergence, outliers
 from genesieve.pl.heatmaps import loadings, usages
 from genesieve.pl.maps import cell_map
+from genesieve.pl.matching import match_programs
 from genesieve.pl.panel import panel
 from genesieve.pl.samples import annotation, compare, metaprograms
 from genesieve.pl.selection import path, selection
@@ -19,6 +20,7 @@ __all__ = [
     "enrichment",
     "loadings",
     "markers",
+    "match_programs",
     "metaprograms",
     "outliers",
     "overlap",

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 
-from genesieve._anndata import read_part
+from genesieve._anndata import read_fitted_part
 from genesieve._checks import listing
 from genesieve._slots.read import Fit
 from genesieve.interpret.maps import leading_directions, place
@@ -98,7 +98,7 @@ def _expression(adata: AnnData, fit: Fit, shown: np.ndarray) -> np.ndarray | Non
     genes = np.flatnonzero(fit.selected)
     rows = np.sort(shown)
     try:
-        X = read_part(adata, rows, genes, **fit.values_from)
+        X = read_fitted_part(adata, fit, rows, genes)
     except (ValueError, KeyError):  # a result without values, or with others than those of the fit
         return None
     weights = np.ones(len(genes)) if fit.gene_weights is None else fit.gene_weights[genes]

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from genesieve._anndata import read_part
+from genesieve._anndata import read_fitted_part, read_part
 from genesieve._checks import check_choice, check_integer
 from genesieve._slots.keys import Keys
 from genesieve._slots.read import read_fit, read_projection
@@ -195,10 +195,12 @@ def _read_genes(
 
 def _expression(adata: AnnData, key: str, genes: np.ndarray, cells: np.ndarray, layer: str | None) -> np.ndarray:
     """Expression (genes, cells), of those alone that are shown, from where the fit took it unless a layer is named."""
-    values_from = read_fit(adata, key).values_from if layer is None else {"layer": layer}
     rows, row_of = np.unique(cells, return_inverse=True)
     columns, column_of = np.unique(genes, return_inverse=True)
-    shown = read_part(adata, rows, columns, **values_from)
+    if layer is None:
+        shown = read_fitted_part(adata, read_fit(adata, key), rows, columns)
+    else:
+        shown = read_part(adata, rows, columns, layer=layer)
     return (shown.toarray() if hasattr(shown, "toarray") else np.asarray(shown))[row_of][:, column_of].T
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,12 +13,13 @@ from genesieve._checks import check_choice
 from genesieve._colors import OKABE_ITO
 from genesieve._slots.read import read_path, read_selection
 from genesieve.pl._style import COLUMN, LOUD, QUIET, SMALL, axes_or_new, label, open_frame
+from genesieve.selection.replication import REPLICATES
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
 HEIGHT = 2.4  # inches
-VIEWS = ("programs", "held_out", "genes")
+VIEWS = ("programs", "replication", "held_out", "genes")
 
 
 def selection(adata: AnnData, *, view: str = "programs", key: str = "ssnmf", ax: Axes | None = None) -> Axes:
@@ -30,6 +31,7 @@ def selection(adata: AnnData, *, view: str = "programs", key: str = "ssnmf", ax:
         Data with a suggestion, from `genesieve.tl.select`.
     view
         ``"programs"``: the size of every direction of the cells, where noise ends, and the suggested number.
+        ``"replication"``: how far two halves of the cells agree on each program, and from where on they do.
         ``"held_out"``: the error on genes and cells held out, by number of programs. ``"genes"``: what the other
         genes predict of every gene, sorted, and where genes stop to earn a place.
     key
@@ -105,38 +107,45 @@ def path(adata: AnnData, *, key: str = "ssnmf", ax: Axes | None = None) -> Axes:
 
 def _draw_ranks(ax: Axes, table: pd.DataFrame, suggested: int, view: str) -> None:
     ranks = table["n_components"].to_numpy()
-    if view == "programs":
-        sizes, out = table["size"].to_numpy(), table["stands_out"].to_numpy(dtype=bool)
-        ax.axhline(1.0, color=QUIET, linewidth=0.8, linestyle="--")
-        ax.annotate(
-            "noise ends here",
-            (ranks[-1], 1.0),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="right",
-            fontsize=SMALL,
-            color=LOUD,
-        )
-        ax.plot(ranks[out], sizes[out], "o", color=OKABE_ITO[0], markersize=4)
-        ax.plot(ranks[~out], sizes[~out], "o", color=QUIET, markersize=4)
+    if view == "held_out":
+        line: dict[str, Any] = {
+            "color": OKABE_ITO[0],
+            "linewidth": 1.0,
+            "marker": "o",
+            "markersize": 3,
+            "elinewidth": 0.8,
+        }
+        ax.errorbar(ranks, table["held_out_error"], yerr=table["standard_error"], **line)
+        label(ax.set_ylabel, "error on what was held out")
+    elif view == "programs":
+        _draw_line(ax, ranks, table["size"].to_numpy(), 1.0, "noise ends here")
         ax.set_yscale("log")
         label(ax.set_ylabel, "size over the end of noise")
     else:
-        ax.errorbar(
-            ranks,
-            table["held_out_error"],
-            yerr=table["standard_error"],
-            color=OKABE_ITO[0],
-            linewidth=1.0,
-            marker="o",
-            markersize=3,
-            elinewidth=0.8,
-        )
-        label(ax.set_ylabel, "error on what was held out")
+        _draw_line(ax, ranks, table["agreement"].to_numpy(), REPLICATES, "found in both halves")
+        ax.set_ylim(min(0.0, float(np.nanmin(table["agreement"], initial=0.0))) - 0.03, 1.03)
+        label(ax.set_ylabel, "agreement of two halves")
     ax.axvline(suggested, color=OKABE_ITO[1], linewidth=1.0, zorder=0)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    label(ax.set_xlabel, "number of programs")
+    label(ax.set_xlabel, "programs, the best first" if view == "replication" else "number of programs")
     label(ax.set_title, f"{suggested} programs suggested")
+
+
+def _draw_line(ax: Axes, ranks: np.ndarray, values: np.ndarray, bound: float, words: str) -> None:
+    """Points, those at the bound and above coloured; there are none for ranks that were not looked at."""
+    ranks, values = ranks[np.isfinite(values)], values[np.isfinite(values)]
+    ax.axhline(bound, color=QUIET, linewidth=0.8, linestyle="--")
+    place: dict[str, Any] = {
+        "xytext": (0, 3),
+        "textcoords": "offset points",
+        "ha": "right",
+        "fontsize": SMALL,
+        "color": LOUD,
+    }
+    ax.annotate(words, (ranks[-1], bound), **place)
+    above = values >= bound
+    for mask, color in ((above, OKABE_ITO[0]), (~above, QUIET)):
+        ax.plot(ranks[mask], values[mask], "o", color=color, markersize=4)
 
 
 def _draw_genes(ax: Axes, genes: pd.DataFrame, suggested: int) -> None:

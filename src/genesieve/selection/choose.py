@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from genesieve.core.cells.sources import Source, single_threaded_blas
+from genesieve.core.cells.sources import Source, available_threads, single_threaded_blas
 from genesieve.core.cells.streamed import as_source
-from genesieve.selection.held_out import FALSE_DISCOVERIES, Errors, Gains, adjusted, errors_of, gains_of, parts_of
-from genesieve.selection.spectrum import Spectrum, spectrum
-from genesieve.selection.standardise import linear, standardise
+from genesieve.selection.batches import without_batches
+from genesieve.selection.evidence import Evidence, Tell, gather, teller
+from genesieve.selection.held_out import FALSE_DISCOVERIES, Gains, adjusted, gains_of
+from genesieve.selection.rule import in_words, nearest, programs, signals
+from genesieve.selection.saved import Saved, digest
+from genesieve.selection.standardise import Standardised, linear, standardise
 
 # Programs looked for at most, unless a range is given.
 MOST_PROGRAMS = 40
 # Cells of the sample that is looked at, and values in it: what takes part has to fit in memory as a dense array.
 MOST_CELLS = 6000
 MOST_VALUES = 40_000_000
-# Ranks beyond the suggested one that the table shows.
-SHOWN_BEYOND = 5
 LEAST_GENES = 10
-# Of values other than counts of molecules, directions fade into noise: the fewest programs are taken that predict this
-# share of what can be predicted of genes and cells held out.
-ENOUGH = 0.8
+# Of deep data nearly all genes earn a place; the best predicted ones of them are enough.
+MOST_GENES = 2000
+# Cells that a program should have on average, so that halves can tell.
+CELLS_EACH = 10
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class Selection:
     values: str  # what the values were found to be
     n_cells: int  # that were looked at
     reason: str
+    signals: dict[str, int] = field(default_factory=dict)  # the number of programs by each
 
 
 def select(
@@ -46,80 +50,107 @@ def select(
     n_components: int | Iterable[int] | None = None,
     n_genes: int | Iterable[int] | None = None,
     rng: np.random.Generator,
+    batch: np.ndarray | None = None,
     n_jobs: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    callback: Tell | None = None,
 ) -> Selection:
     """Suggest a number of programs and of genes for cells x genes ``X``, wherever the values are.
 
-    ``n_components`` and ``n_genes`` are what may be suggested: numbers to choose from, one number, or None.
+    ``n_components`` and ``n_genes`` are what may be suggested: numbers to choose from, one number, or None. ``batch``
+    (cells,) numbers the batches, whose differences are no programs. ``checkpoint`` is a file to keep steps in, to go
+    on from. The callback is told of every step.
     """
     source = X if isinstance(X, Source) else as_source(X, n_jobs=n_jobs)
-    ranks = None if n_components is None else np.unique(np.atleast_1d(np.fromiter(_each(n_components), dtype=int)))
-    budgets = None if n_genes is None else np.unique(np.fromiter(_each(n_genes), dtype=int))
-    values, kind = linear(_sample(source, rng))
-    data = standardise(values)
-    most = min(source.shape)
+    ranks, budgets = (None if numbers is None else _each(numbers) for numbers in (n_components, n_genes))
+    tell, most = teller(callback), min(_most_programs(ranks, source.shape[0]), *source.shape)
+    of_sample, of_evidence = rng.spawn(2)
+    tell("reading a sample of the cells")
+    cells = _sample(source.shape, of_sample)
+    values, kind = linear(source.rows(cells))
+    tell("making noise even")
     with single_threaded_blas():
+        if batch is not None and len(np.unique(batch[cells])) > 1:
+            values = without_batches(values, batch[cells])
+        data = standardise(values)
         if data is None:
             return _nothing(source.shape, kind, ranks, budgets)
-        highest = min(MOST_PROGRAMS if ranks is None else int(ranks.max()), most, min(data.values.shape))
-        found = spectrum(data.values, highest, rng)
-        asked = 0 if ranks is None else int(ranks.min())
-        width = max(min(max(asked, found.n_above) + SHOWN_BEYOND, highest, min(data.values.shape) // 2), 1)
-        parts = parts_of(data.values, width, rng)
-        judged = errors_of(data.values, parts, width)
-        rank = _programs(found, kind, ranks, judged.error)
-        gains = gains_of(data.values, parts, min(rank, width))
+        saved = Saved(checkpoint, _about(data, ranks, of_evidence))
+        found = gather(data.values, ranks, most, of_evidence, saved=saved, threads=available_threads(n_jobs), tell=tell)
+        rank = programs(found, ranks)
+        tell("judging genes")
+        gains = gains_of(data.values, found.parts, min(rank, found.width))
+    tell("done")
+    return _suggestion(found, rank, gains, data, kind, source.shape[1], budgets)
+
+
+def _suggestion(
+    found: Evidence,
+    rank: int,
+    gains: Gains,
+    data: Standardised,
+    kind: str,
+    most_genes: int,
+    budgets: list[int] | None,
+) -> Selection:
     p_adjusted = adjusted(gains)
     count = int((p_adjusted <= FALSE_DISCOVERIES).sum())
     return Selection(
         n_components=rank,
-        n_genes=_nearest(min(max(count, LEAST_GENES, rank), source.shape[1]), budgets, upwards=True),
-        ranks=_rank_table(found, judged, width),
+        n_genes=nearest(min(max(min(count, MOST_GENES), LEAST_GENES, rank), most_genes), budgets, upwards=True),
+        ranks=_rank_table(found),
         genes=_gene_table(gains, p_adjusted, data.genes),
         values=kind,
         n_cells=len(data.values),
-        reason=_reason(found, kind, rank, count, len(data.genes)),
+        reason=in_words(found, count, len(data.genes)),
+        signals=signals(found),
     )
 
 
 def _each(numbers: int | Iterable[int]) -> list[int]:
-    return [int(number) for number in (numbers if isinstance(numbers, Iterable) else [numbers])]
+    return sorted({int(number) for number in (numbers if isinstance(numbers, Iterable) else [numbers])})
 
 
-def _sample(source: Source, rng: np.random.Generator) -> Any:
+def _most_programs(ranks: list[int] | None, n_cells: int) -> int:
+    """Programs looked for: more than may be suggested, to see whether they have an end."""
+    return max(min(MOST_PROGRAMS, n_cells // CELLS_EACH), 2, *(ranks or ()))
+
+
+def _sample(shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
     """Cells at random, as many as fit."""
-    n_cells = min(source.shape[0], MOST_CELLS, max(MOST_VALUES // source.shape[1], 1000))
-    return source.rows(np.sort(rng.choice(source.shape[0], n_cells, replace=False)))
+    n_cells = min(shape[0], MOST_CELLS, max(MOST_VALUES // shape[1], 1000))
+    return np.sort(rng.choice(shape[0], n_cells, replace=False))
 
 
-def _nearest(number: int, allowed: np.ndarray | None, *, upwards: bool = False) -> int:
-    """The allowed number nearest to one; ``upwards``, the next that is not below it, if there is one."""
-    if allowed is None:
-        return number
-    above = allowed[allowed >= number]
-    if upwards and len(above):
-        return int(above[0])
-    return int(allowed[np.argmin(np.abs(allowed - number))])
+def _about(data: Standardised, ranks: list[int] | None, rng: np.random.Generator) -> dict[str, Any]:
+    """What a checkpoint knows a choice by."""
+    seed = repr(rng.bit_generator.state)
+    return {"data": digest(data.values, data.cells, data.genes), "choices": digest(ranks, seed)}
 
 
-def _nothing(shape: tuple[int, int], kind: str, ranks: np.ndarray | None, budgets: np.ndarray | None) -> Selection:
+def _nothing(shape: tuple[int, int], kind: str, ranks: list[int] | None, budgets: list[int] | None) -> Selection:
     """What is suggested where no gene varies beyond the depth of the cells."""
     none: dict[str, np.ndarray] = {}
-    n_genes = _nearest(min(LEAST_GENES, shape[1]), budgets, upwards=True)
-    return Selection(_nearest(1, ranks), n_genes, none, none, kind, shape[0], "no gene varies")
+    n_genes = nearest(min(LEAST_GENES, shape[1]), budgets, upwards=True)
+    return Selection(nearest(1, ranks), n_genes, none, none, kind, shape[0], "no gene varies")
 
 
-def _rank_table(found: Spectrum, judged: Errors, width: int) -> dict[str, np.ndarray]:
-    rank = np.arange(1, width + 1)
-    sizes = np.full(width, np.nan)
-    shown = min(width, len(found.sizes))
-    sizes[:shown] = found.sizes[:shown] / found.end_of_noise
+def _rank_table(found: Evidence) -> dict[str, np.ndarray]:
+    rank = np.arange(1, found.width + 1)
+    sizes, agreement = np.full((2, found.width), np.nan)
+    for column, numbers in (
+        (sizes, found.spectrum.sizes / found.spectrum.end_of_noise),
+        (agreement, [] if not found.replication else found.replication[0].sorted_agreement),
+    ):
+        shown = min(len(numbers), found.width)
+        column[:shown] = numbers[:shown]
     return {
         "n_components": rank,
         "size": sizes,
-        "stands_out": rank <= found.n_above,
-        "held_out_error": judged.error,
-        "standard_error": judged.standard_error,
+        "stands_out": rank <= found.spectrum.n_above,
+        "agreement": agreement,
+        "held_out_error": found.errors.error,
+        "standard_error": found.errors.standard_error,
     }
 
 
@@ -133,19 +164,3 @@ def _gene_table(gains: Gains, p_adjusted: np.ndarray, genes: np.ndarray) -> dict
         "p_adjusted": p_adjusted[order],
         "earns": p_adjusted[order] <= FALSE_DISCOVERIES,
     }
-
-
-def _programs(found: Spectrum, kind: str, ranks: np.ndarray | None, error: np.ndarray) -> int:
-    """The rule: how many programs, from the spectrum and the errors by number of directions."""
-    if kind == "counts":
-        return _nearest(found.n_above, ranks)
-    saved = 1.0 - error[: max(found.n_above, 1)]
-    return _nearest(int(np.argmax(saved >= ENOUGH * saved.max())) + 1, ranks)
-
-
-def _reason(found: Spectrum, kind: str, rank: int, count: int, n_genes: int) -> str:
-    stands = f"{found.n_above} directions of the cells stand out of the noise"
-    if kind != "counts":
-        stands += f", {rank} predict {ENOUGH:.0%} of what all do"
-    genes = f"of {n_genes} genes, {count} are predicted by the others better than by their mean"
-    return f"{stands}; {genes}"

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.stats import f as fisher
 from scipy.stats import false_discovery_control
 
+from genesieve.core.cells.sources import side_by_side
 from genesieve.selection.spectrum import leading
 from genesieve.selection.standardise import TINY
 
@@ -47,10 +48,12 @@ class Part(NamedTuple):
     basis: np.ndarray  # (cells, width), orthonormal
 
 
-def parts_of(R: np.ndarray, width: int, rng: np.random.Generator) -> list[Part]:
+def parts_of(R: np.ndarray, width: int, rng: np.random.Generator, threads: int = 1) -> list[Part]:
     """The genes of standardised values R (cells, genes) in parts at random, each with at most so many directions."""
     part = rng.permutation(np.arange(R.shape[1]) % PARTS)
-    return [Part(part == number, _basis(R[:, part != number], width, rng)) for number in range(PARTS)]
+    draws = list(enumerate(rng.spawn(PARTS)))
+    bases = side_by_side(lambda draw: _basis(R[:, part != draw[0]], width, draw[1]), draws, threads)
+    return [Part(part == number, basis) for number, basis in enumerate(bases)]
 
 
 def errors_of(R: np.ndarray, parts: list[Part], width: int) -> Errors:

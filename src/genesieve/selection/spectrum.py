@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse.linalg import svds
 
+from genesieve.core.cells.sources import side_by_side
 from genesieve.selection.standardise import equalise
 
 SIGN_DRAWS = 3
@@ -39,27 +40,36 @@ class Spectrum(NamedTuple):
     sizes: np.ndarray  # (width,)
     end_of_noise: float
     n_above: int  # directions that stand out
+    rows: np.ndarray  # (cells,): what values were multiplied with for it
+    columns: np.ndarray  # (genes,)
 
 
-def spectrum(R: np.ndarray, most: int, rng: np.random.Generator) -> Spectrum:
+def spectrum(R: np.ndarray, most: int, rng: np.random.Generator, threads: int = 1) -> Spectrum:
     """The directions of standardised values R (cells, genes) that stand out, at most so many. R is made even again."""
     most = min(most, min(R.shape) - 1)
     above, width = 1, min(most, 2 * MARGIN)
+    all_rows, all_columns = (np.ones(size, dtype=R.dtype) for size in R.shape)
     for number in range(ROUNDS):
         found = leading(R, width, rng)
         noise = _without(R, found, above)
         if number:
             rows, columns = (factors.astype(np.float32) for factors in equalise(noise))
             for values in (R, noise):
-                values *= columns
-                values *= rows[:, None]
+                multiply(values, rows, columns)
+            all_rows, all_columns = all_rows * rows, all_columns * columns
             found = leading(R, width, rng)
-        end = end_of_noise(noise, rng)
+        end = end_of_noise(noise, rng, threads)
         last, above = above, max(above, int((found.sizes > end).sum()))
         if above in (last, most):
             break
         width = min(most, above + MARGIN)
-    return Spectrum(found.sizes, end, above)
+    return Spectrum(found.sizes, end, above, all_rows, all_columns)
+
+
+def multiply(values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
+    """Multiply every row and every column in place."""
+    values *= columns
+    values *= rows[:, None]
 
 
 def leading(R: np.ndarray, width: int, rng: np.random.Generator) -> Directions:
@@ -72,13 +82,14 @@ def leading(R: np.ndarray, width: int, rng: np.random.Generator) -> Directions:
     return Directions(U[:, order], sizes[order], V[order].T)
 
 
-def end_of_noise(R: np.ndarray, rng: np.random.Generator) -> float:
+def end_of_noise(R: np.ndarray, rng: np.random.Generator, threads: int = 1) -> float:
     """Where the singular values of noise of the same sizes as R end."""
-    largest = []
-    for _ in range(SIGN_DRAWS):
-        signs = rng.integers(0, 2, size=R.shape, dtype=np.int8)
-        flipped = np.where(signs, R, -R)
-        largest.append(float(leading(flipped, 1, rng).sizes[0]))
+
+    def largest_of(draw: np.random.Generator) -> float:
+        signs = draw.integers(0, 2, size=R.shape, dtype=np.int8)
+        return float(leading(np.where(signs, R, -R), 1, draw).sizes[0])
+
+    largest = side_by_side(largest_of, rng.spawn(SIGN_DRAWS), threads)
     spread = SPREAD * sum(size**-0.5 for size in R.shape) ** (1 / 3) * np.sqrt(np.mean(R**2))
     return float(np.mean(largest) + SPREADS_ABOVE * spread)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genesieve._anndata import read_values, select_genes
+from genesieve._anndata import read_fitted, select_genes
 from genesieve._random import as_generator
 from genesieve._slots.read import Fit
 from genesieve._slots.write import write_clusters
@@ -23,7 +23,6 @@ from genesieve.interpret.graph import (
     settled,
     together,
 )
-from genesieve.tl._batches import scaled_cells, scaling_for
 from genesieve.tl._graph_cells import Sight
 
 if TYPE_CHECKING:
@@ -62,11 +61,8 @@ def find_clusters(
 
 def _selected(adata: AnnData, fit: Fit, n_jobs: int | None, memory: float | None) -> Source:
     """The cells of a fit on its selected genes, as the fit saw them."""
-    X = select_genes(read_values(adata, **fit.values_from), fit.selected)
-    source = as_source(X, n_jobs=n_jobs, memory=memory, rank=n_directions(fit.rank))
-    every_gene = np.ones(int(fit.selected.sum()), dtype=bool)
-    scaling = scaling_for(adata, fit, None, every_gene)
-    return source if scaling is None else scaled_cells(source, fit, scaling, every_gene, every_gene)
+    X = select_genes(read_fitted(adata, fit), fit.selected)
+    return as_source(X, n_jobs=n_jobs, memory=memory, rank=n_directions(fit.rank))
 
 
 def _directions(source: Source, fit: Fit, seed: int, n_jobs: int | None) -> np.ndarray:

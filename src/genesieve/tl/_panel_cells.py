@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from genesieve._anndata import LOG_BASES, kind_of_values, pending_recipe, read_values, select_genes, stored_values
+from genesieve._anndata import (
+    LOG_BASES,
+    kind_of_values,
+    on_scales,
+    pending_recipe,
+    read_values,
+    select_genes,
+    stored_values,
+)
 from genesieve._checks import check_number, choices
 from genesieve._slots.read import Fit, read_log_base, read_preparation
 from genesieve.core.cells.blocks import Blocks
@@ -87,8 +95,9 @@ class PanelCells:
         base = _log_base(adata, X)
         source = as_source(X if given.all() else select_genes(X, given), n_jobs=n_jobs)
         cells = _drawn(types, rng)
-        rows = source.rows(cells)
-        seen = rows if platform.efficiency == 1 else platform.thinned(adata, given, cells, rng)
+        rows = on_scales(adata, fit, source.rows(cells), cells, given)
+        thinned = rows if platform.efficiency == 1 else platform.thinned(adata, given, cells, rng)
+        seen = rows if thinned is rows else on_scales(adata, fit, thinned, cells, given)
         return cls(rows, seen, fit.usages[cells], types[cells], names, base, n_jobs)
 
     @cached_property

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from genesieve._anndata import check_unique_genes, kind_of_values, log_base, own, read_part, read_values
+from genesieve._anndata import check_unique_genes, kind_of_values, log_base, own, read_fitted, read_part, read_values
 from genesieve._checks import check_choice, check_integer, first_few
 from genesieve._files import write_whole
 from genesieve._slots.read import Fit, read_fit
@@ -187,7 +187,7 @@ def score_catalogue(
 
 def _spectra(adata: AnnData, fit: Fit) -> np.ndarray:
     """Programs x genes on the scale of counts, every gene divided by its standard deviation."""
-    X, shares = read_values(adata, **fit.values_from), _shares(fit.usages)
+    X, shares = read_fitted(adata, fit), _shares(fit.usages)
     logged = fit.params.get("values", "log") == "log"
     change = Linear(float(np.log(log_base(adata))) if logged else None)
     cross, sums, squares = cross_products(as_source(X), shares, change)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from genesieve._anndata import check_unique_genes, log_base, own, read_values, select_genes
+from genesieve._anndata import check_unique_genes, log_base, own, read_fitted, select_genes
 from genesieve._checks import check_choice, check_integer, check_number
 from genesieve._slots.read import Fit, read_fit
 from genesieve._slots.write import write_found, write_scores
@@ -67,7 +67,7 @@ def gene_scores(
     check_choice("method", method, METHODS)
     adata = own(adata, copy=copy)
     fit = read_fit(adata, key)
-    X = read_values(adata, **fit.values_from)
+    X = read_fitted(adata, fit)
     if method == "cnmf":
         write_scores(adata, key, cnmf_scores(X, fit.usages, log_base=_log_base(adata, fit), n_jobs=n_jobs), None)
     else:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from genesieve._random import as_generator
 from genesieve._slots.write import write_path, write_selection
 from genesieve.estimators.ssnmf import SSNMF
 from genesieve.selection.choose import select as choose
+from genesieve.selection.evidence import Step
 from genesieve.selection.path import Fitted, budgets_for
 from genesieve.selection.path import path as fit_path
+from genesieve.tl._batches import read_batch_column
 from genesieve.tl.fit import given_genes
 
 if TYPE_CHECKING:
@@ -30,17 +33,21 @@ def select(
     use_raw: bool = False,
     mask_var: str | Sequence[bool] | np.ndarray | None = None,
     exclude_genes: str | Sequence[str] | None = None,
+    batch_key: str | None = None,
     key_added: str = "ssnmf",
     n_jobs: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    callback: Callable[[Step], object] | None = None,
     random_state: Any = 0,
     copy: bool = False,
 ) -> AnnData | None:
     """Suggest how many programs and how many genes to ask `genesieve.tl.ssnmf` for, and keep the evidence.
 
-    The number of programs is the number of directions of the cells that stand out of the noise, once it is even over
-    cells and genes. The number of genes is how many are predicted by the other genes better than by their mean at the
-    depth of each cell, clearly and after correction for multiple testing. Values may be logged: where they are
-    logarithms of counts at some depth, this is undone first. Of many cells a sample is looked at.
+    Two signals decide on the number of programs: as many are fitted as there are directions of the cells that stand
+    out of the noise, once it is even over cells and genes, and those count that two disjoint halves of the cells agree
+    on. The number of genes is how many are predicted by the other genes better than by their mean at the depth of each
+    cell, clearly and after correction for multiple testing. Values may be logged: where they are logarithms of counts
+    at some depth, this is undone first. Of many cells a sample is looked at.
 
     Parameters
     ----------
@@ -50,10 +57,16 @@ def select(
         What may be suggested: numbers to choose from such as ``range(2, 31)``, or ``None`` for all.
     layer, use_raw, mask_var, exclude_genes
         As in `genesieve.tl.ssnmf`.
+    batch_key
+        Column of ``obs`` with batches: what tells them apart is taken out first and is no program.
     key_added
         Name of the slot, before ``_select``.
     n_jobs
         Threads; ``None`` or -1 uses every core there is.
+    checkpoint
+        A file to keep finished steps in: called again with the same data and choices, it goes on from there.
+    callback
+        Called before every step with ``what`` comes and the share of the work that is ``done``.
     random_state
         Seed of the sample, and of the signs and parts that stand for chance.
     copy
@@ -68,10 +81,13 @@ def select(
             ``{"n_components", "n_genes"}``.
         ``table``
             A row for each number of programs: ``size`` of its last direction over the end of the noise, whether that
-            ``stands_out``, and ``held_out_error``, the error on genes and cells held out over that of one program.
+            ``stands_out``, the ``agreement`` of two halves of the cells on a program, the best first, and
+            ``held_out_error``, the error on genes and cells held out over that of one program.
         ``genes``
             A row for each gene, those that clearly earn a place first: ``gain``, the share of its variation that the
             others predict, its ``standard_error``, ``p_adjusted`` and whether it ``earns`` a place.
+        ``signals``
+            The number of programs by each: ``stand_out``, ``replicate`` (suggested) and ``held_out`` (lowest error).
         ``reason``, ``values``, ``n_cells``
             Why, in a sentence; what the values were found to be; how many cells were looked at.
 
@@ -90,8 +106,16 @@ def select(
     budgets = _allowed(n_genes, int(given.sum()), "n_genes")
     X = read_values(adata, layer=layer, use_raw=use_raw)
     X = X if given.all() else select_genes(X, given)
-    rng = as_generator(random_state)
-    found = choose(X, n_components=allowed, n_genes=budgets, rng=rng, n_jobs=n_jobs)
+    found = choose(
+        X,
+        n_components=allowed,
+        n_genes=budgets,
+        rng=as_generator(random_state),
+        batch=None if batch_key is None else read_batch_column(adata, batch_key).of_cell,
+        n_jobs=n_jobs,
+        checkpoint=checkpoint,
+        callback=callback,
+    )
     write_selection(adata, key_added, found, adata.var_names[given])
     return adata if copy else None
 

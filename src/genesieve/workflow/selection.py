@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +28,9 @@ def choose_sizes(adata: AnnData, model: SSNMF, settings: Settings, watch: Watche
     """Give the estimator the numbers of programs and genes that were left to the data."""
     if AUTO not in (model.n_components, model.n_genes):
         return
-    with watch.stage("select"), log.timed("select"), asked_for():
+    with watch.select() as callback, log.timed("select"), asked_for():
         given = {name: getattr(model, name) for name in ("n_components", "n_genes") if getattr(model, name) != AUTO}
-        _suggest(adata, settings, **given)
+        _suggest(adata, settings, callback=callback, **given)
     model.set_params(**{**read_selection(adata, KEY)["suggested"], **given})
 
 
@@ -59,13 +60,13 @@ def select(
     data
         A file or folder that `genesieve.io.read` reads, or an AnnData (worked on in place).
     out
-        The folder to write: ``selection.csv``, ``genes.csv``, a figure and ``run.json``; ``None`` writes nothing.
+        The folder to write: ``selection.csv``, ``genes.csv``, figures and ``run.json``; ``None`` writes nothing.
     settings
         Those of reading and preparing count, and the seed.
     n_components, n_genes
         What may be suggested.
     force, command, watch, resources
-        As in `run`; there are no checkpoints.
+        As in `run`; the file for checkpoints keeps finished steps of the choice.
 
     Returns
     -------
@@ -80,8 +81,9 @@ def select(
             given = take(data, settings, resources)
         with watch.stage("prepare"), log.timed("prepare"):
             prepare(given.adata, settings)
-        with watch.stage("select"), log.timed("select"), asked_for():
-            _suggest(given.adata, settings, n_components=n_components, n_genes=n_genes)
+        with watch.select() as callback, log.timed("select"), asked_for():
+            sizes = {"n_components": n_components, "n_genes": n_genes}
+            _suggest(given.adata, settings, callback=callback, checkpoint=resources.checkpoint, **sizes)
     summary = _summary(given.adata)
     if out is not None:
         record = {
@@ -103,9 +105,9 @@ def select(
     return summary
 
 
-def _suggest(adata: AnnData, settings: Settings, **allowed: Any) -> None:
-    exclude, seed, jobs = settings.exclude_genes, settings.seed, settings.jobs
-    tl.select(adata, **allowed, exclude_genes=exclude, key_added=KEY, random_state=seed, n_jobs=jobs)
+def _suggest(adata: AnnData, settings: Settings, **choices: Any) -> None:
+    of_data: dict[str, Any] = {"exclude_genes": settings.exclude_genes, "batch_key": settings.batch}
+    tl.select(adata, **choices, **of_data, key_added=KEY, random_state=settings.seed, n_jobs=settings.jobs)
 
 
 def _summary(adata: AnnData) -> dict[str, Any]:
@@ -114,6 +116,7 @@ def _summary(adata: AnnData) -> dict[str, Any]:
     suggested = {name: int(size) for name, size in found["suggested"].items()}
     return {
         "suggested": suggested,
+        "signals": {name: int(number) for name, number in found["signals"].items()},
         "reason": str(found["reason"]),
         "values": str(found["values"]),
         "n_cells": int(found["n_cells"]),
@@ -122,7 +125,9 @@ def _summary(adata: AnnData) -> dict[str, Any]:
 
 def _write(adata: AnnData, folder: Path) -> None:
     from genesieve import pl
+    from genesieve.pl.selection import VIEWS
 
     found = read_selection(adata, KEY)
     write_tables({"selection": found["table"], "genes": found["genes"]}, folder)
-    write_figures({"selection": lambda: pl.selection(adata, key=KEY)}, folder / FIGURES)
+    drawn: dict[str, Any] = {f"selection_{view}": partial(pl.selection, adata, view=view, key=KEY) for view in VIEWS}
+    write_figures(drawn, folder / FIGURES)

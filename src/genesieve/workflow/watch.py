@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from genesieve.core.solvers import Progress
+from genesieve.selection.evidence import Step
 
 
 class Watcher:
@@ -18,6 +19,11 @@ class Watcher:
     def stage(self, name: str, steps: int | None = None) -> Iterator[Callable[[str], None]]:
         """Around a stage: read, prepare, interpret, write; gives what to call at each of its steps, with its name."""
         yield lambda what: None
+
+    @contextmanager
+    def select(self) -> Iterator[Callable[[Step], object] | None]:
+        """Around the choice of numbers; gives its callback."""
+        yield None
 
     def say(self, line: str) -> None:
         """A line that the one who waits should see."""

@@ -91,3 +91,15 @@ def test_products_alone_make_a_pass_of_multiplications():
     sweep = Blocks(X).sweep(W, FROM_ZERO, products)
     np.testing.assert_allclose(sweep.H, X @ W)
     np.testing.assert_allclose(sweep.cross, X.T @ (X @ W))
+
+
+def test_sums_are_the_same_on_one_thread_and_on_many():
+    scores = np.repeat(RNG.random((3 * low_rank.CELLS_A_BLOCK // 2, 5)), 2, axis=0)
+    about = {"squared_norm": 1.0, "baseline_gains": np.zeros(GENES)}
+    directions = np.linalg.qr(RNG.random((GENES, 5)))[0]
+    many = LowRank(scores, directions, threads=2, **about)
+    for cells in (many.on_one_thread(), LowRank(scores, directions, threads=1, **about)):
+        assert cells.threads == 1
+        for ours, theirs in zip(cells.sweep(W, FROM_ZERO, STEP), many.sweep(W, FROM_ZERO, STEP), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+    assert many.threads == 2

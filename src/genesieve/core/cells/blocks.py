@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from copy import copy
 from enum import Enum
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
 
+from genesieve.core.cells.products import times, transposed_times
 from genesieve.core.cells.sources import InMemory, Source, Sums, available_threads
 from genesieve.core.cells.sums import GeneSums, count_genes, gains_of_mean, gene_sums
 from genesieve.core.cells.transform import row_sums
@@ -80,15 +81,8 @@ class Cells(Protocol):
         Genes of the mask ``required`` come first. The part is in memory; cells and genes keep their order.
         """
 
-
-C = TypeVar("C", bound=Cells)
-
-
-def on_one_thread(cells: C) -> C:
-    """The same cells, for a fit that runs beside others."""
-    cells = copy(cells)
-    cells.threads = 1
-    return cells
+    def on_one_thread(self) -> Cells:
+        """The same cells, for a fit that runs beside others."""
 
 
 class Moments(NamedTuple):
@@ -212,6 +206,11 @@ class Blocks:
         genes = np.flatnonzero(largest(unexplained, n_genes, required))
         return self._like(X[:, genes], genes), genes
 
+    def on_one_thread(self) -> Blocks:
+        blocks = copy(self)
+        blocks.threads, blocks._source = 1, self._source.on_one_thread()
+        return blocks
+
     def _like(self, X: Any, genes: np.ndarray | slice) -> Blocks:
         """Other cells on some of the genes, under their weights and with the same baseline."""
         weights = None if self._weights is None else self._weights[genes]
@@ -240,13 +239,13 @@ class Blocks:
 
 
 def _solve_block(W: np.ndarray, step: CellStep, X: Any, H: np.ndarray | None) -> np.ndarray:
-    products = X @ W
+    products = times(X, W)
     return step(np.zeros_like(products) if H is None else H, products).astype(W.dtype, copy=False)
 
 
 def _sweep_block(W: np.ndarray, step: CellStep, X: Any, H: np.ndarray | None) -> tuple[np.ndarray, ...]:
     block = _solve_block(W, step, X, H)
-    return block, X.T @ block, gram_of(block)
+    return block, transposed_times(X, block), gram_of(block)
 
 
 def _sums_of_sweep(work: partial[tuple[np.ndarray, ...]], X: Any, H: np.ndarray | None) -> Sums:

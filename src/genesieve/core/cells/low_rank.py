@@ -7,11 +7,13 @@ the last ones on X itself.
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells, NoUsages, Sweep, Usages
 from genesieve.core.cells.sampling import WHOLE_CELLS, sample
-from genesieve.core.cells.sources import single_threaded_blas
+from genesieve.core.cells.sources import InMemory, single_threaded_blas
 from genesieve.core.constraints import largest
 from genesieve.core.objective import CellStep, gram_of, half_squared_residual
 
@@ -19,6 +21,9 @@ from genesieve.core.objective import CellStep, gram_of, half_squared_residual
 EXTRA_DIRECTIONS = 24
 # Where X has fewer cells or genes than so many times its directions, there is too little to gain by them.
 LEAST_SAVING = 4
+# A row has few values here and much to solve: blocks are smaller than those of X, so that all threads have one.
+CELLS_A_BLOCK = 500
+MOST_BLOCKS = 8
 # Extra directions and rounds of the subspace iteration behind a truncated SVD.
 SVD_OVERSAMPLING = 10
 SVD_ROUNDS = 6
@@ -39,7 +44,9 @@ class LowRank:
         baseline_gains: np.ndarray,
         threads: int,
     ) -> None:
-        self._scores, self._blocks = scores, Blocks(scores, n_jobs=threads)
+        least_blocks = min(len(scores) // CELLS_A_BLOCK, MOST_BLOCKS)
+        self._scores = scores
+        self._blocks = Blocks(InMemory(scores, n_jobs=threads, least_blocks=least_blocks), n_jobs=threads)
         self.directions, self.threads = directions, threads
         self.squared_norm, self.baseline_gains = squared_norm, baseline_gains
         self.shape, self.dtype = (len(scores), len(directions)), scores.dtype
@@ -57,6 +64,11 @@ class LowRank:
     def worst_cell(self, W: np.ndarray, solved_W: np.ndarray, step: CellStep) -> np.ndarray:
         scores = self._blocks.worst_cell(self.directions.T @ W, self.directions.T @ solved_W, step)
         return np.maximum(self.directions @ scores, 0)
+
+    def on_one_thread(self) -> LowRank:
+        cells = copy(self)
+        cells.threads, cells._blocks = 1, self._blocks.on_one_thread()
+        return cells
 
     def part(self, cells: np.ndarray, n_genes: int, required: np.ndarray | None = None) -> tuple[LowRank, np.ndarray]:
         if len(cells) == self.shape[0] and n_genes >= self.shape[1]:

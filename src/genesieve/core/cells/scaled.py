@@ -31,6 +31,20 @@ class Rows:
         return Rows(None if self.H is None else self.H[cells], self.batch[cells])
 
 
+@dataclass(frozen=True, eq=False)
+class ByBatch:
+    """Cells x genes, wherever they are, with the scales of their batches, which are applied as values are read."""
+
+    values: Any
+    batch: np.ndarray  # (cells,): the number of the batch
+    scales: np.ndarray  # (batches, genes)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Cells and genes."""
+        return self.values.shape[0], self.scales.shape[1]
+
+
 class Scaled(Source):
     """Another source, its values divided by ``scales`` (batches, genes); ``batch`` (cells,) numbers the batches."""
 

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import copy
 from functools import cached_property, reduce
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -68,6 +69,10 @@ class Source(ABC):
     def rows(self, cells: np.ndarray) -> Any:
         """The cells of these numbers, ascending, in memory."""
 
+    def on_one_thread(self) -> Source:
+        """The same cells, for work that runs beside other work, where that is in hand."""
+        return self
+
     def total(self, work: Work[Sums], H: Any = None) -> Sums:
         """The sums of what ``work`` returns over all blocks."""
         return reduce(add, self.each(work, H))
@@ -95,22 +100,30 @@ class InMemory(_OnThreads):
     Dense and CSR input is not copied; CSC is converted to CSR once, and so are rows that store a gene twice.
     """
 
-    def __init__(self, X: Any, *, n_jobs: int | None = None) -> None:
+    def __init__(self, X: Any, *, n_jobs: int | None = None, least_blocks: int = 1) -> None:
         self._X = canonical(sparse.csr_array(X)) if sparse.issparse(X) else np.asarray(X)
-        self._spans = block_spans(self._X.shape, stored_size(self._X))
+        self._spans = block_spans(self._X.shape, stored_size(self._X), least_blocks)
         self._threads = min(available_threads(n_jobs), len(self._spans))
         self.shape: tuple[int, int] = self._X.shape
         self.dtype: np.dtype[Any] = self._X.dtype
 
     def each(self, work: Work[T], H: Any = None) -> Iterator[T]:
-        if self._threads == 1 and len(self._spans) == 1:
+        def on_block(rows: slice) -> T:
+            return work(cell_slice(self._X, rows), rows_of(H, rows))
+
+        if len(self._spans) == 1:
             yield work(self._X, H)
             return
         with single_threaded_blas():
-            yield from self._pool.map(lambda rows: work(cell_slice(self._X, rows), rows_of(H, rows)), self._spans)
+            yield from (map if self._threads == 1 else self._pool.map)(on_block, self._spans)
 
     def rows(self, cells: np.ndarray) -> Any:
         return self._X[cells]
+
+    def on_one_thread(self) -> Source:
+        source = copy(self)
+        source._threads = 1
+        return source
 
 
 class InFile(_OnThreads):
@@ -225,11 +238,11 @@ def stored_size(X: Any) -> int:
     return int(X.nnz if sparse.issparse(X) else X.size)
 
 
-def block_spans(shape: tuple[int, int], values: int) -> list[slice]:
-    """The cells of every block."""
+def block_spans(shape: tuple[int, int], values: int, least: int = 1) -> list[slice]:
+    """The cells of every block, of which there are ``least`` or more."""
     n_cells = shape[0]
     size = min(BLOCK_VALUES, max(SMALL_BLOCK_VALUES, values / BLOCKS_OF_SMALL_DATA))
-    n_blocks = int(np.clip(round(values / size), 1, max(n_cells, 1)))
+    n_blocks = int(np.clip(max(round(values / size), least), 1, max(n_cells, 1)))
     edges = [int(edge) for edge in np.linspace(0, n_cells, n_blocks + 1)]
     return [slice(start, stop) for start, stop in pairwise(edges)]
 

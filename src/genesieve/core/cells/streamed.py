@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from genesieve.core.cells.remote import Remote
+from genesieve.core.cells.scaled import ByBatch, Scaled
 from genesieve.core.cells.sources import PIECES_HELD, InFile, InMemory, Source, floating
 from genesieve.core.cells.stored import StoredCSR, StoredDense
 from genesieve.core.cells.transform import Transform
@@ -95,6 +96,8 @@ def is_dask(X: Any) -> bool:
 
 def as_source(X: Any, *, n_jobs: int | None = None, memory: float | None = None, rank: int = 1) -> Source:
     """Blocks of cells of data wherever they are; ``memory``, in bytes, bounds what reading them in pieces takes."""
+    if isinstance(X, ByBatch):
+        return Scaled(as_source(X.values, n_jobs=n_jobs, memory=memory, rank=rank), X.batch, X.scales)
     outside = streamed(X)
     if outside is None:
         return InMemory(X, n_jobs=n_jobs)

@@ -1,0 +1,1 @@
+"""Time to the objective of peers by rank, size and density."""

@@ -1,0 +1,28 @@
+"""One job: a peer on a matrix at a rank, from one seed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchmarks.harness.meter import available_threads
+from benchmarks.harness.results import Record
+from benchmarks.ranks.data import matrices
+from benchmarks.ranks.peers import ITERATIONS, PEERS
+from benchmarks.speed.protocol import Task
+from benchmarks.speed.score import nbytes, scored
+
+# A few cells that genesieve is fitted on first, at ranks with exact and with quick steps: nothing is compiled later.
+WARM_UP_CELLS, WARM_UP_RANKS = 300, (2, 18)
+
+
+def take(data: str, peer: str, rank: int, seed: int, quick: bool) -> Record:
+    """The end of a run, and its course where the peer tells it."""
+    who, matrix = PEERS[peer], matrices(quick)[data]
+    versions = who.versions()
+    X = matrix.load()
+    task = Task(rank, matrix.n_genes or 0, (seed,), ITERATIONS, available_threads())
+    if who.group != "peers":
+        for few in WARM_UP_RANKS:
+            list(who.run(X[:WARM_UP_CELLS], replace(task, rank=few)))
+    (point,) = who.run(X, task)
+    return {"title": who.title, "versions": versions, "shape": list(X.shape), "input": nbytes(X), **scored(X, point)}

@@ -1,0 +1,59 @@
+"""Products of sparse cells in single precision with factors in double precision, without a copy of the values.
+
+SciPy would turn all values of a block to double precision first, and its loops are made for any processor. These give
+the same sums in the same order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+# Multiplications from which on compiled loops are worth loading; below, SciPy is as quick.
+LEAST_WORK = 1 << 24
+
+
+def times(X: Any, W: np.ndarray) -> np.ndarray:
+    """``X W`` (cells, rank) of some cells."""
+    if not _is_mixed(X, W):
+        return np.asarray(X @ W)
+    return _times(X.data, X.indices, X.indptr, np.ascontiguousarray(W))
+
+
+def transposed_times(X: Any, H: np.ndarray) -> np.ndarray:
+    """``X^T H`` (genes, rank) of some cells."""
+    if not _is_mixed(X, H):
+        return np.asarray(X.T @ H)
+    return _transposed_times(X.data, X.indices, X.indptr, np.ascontiguousarray(H), X.shape[1])
+
+
+def _is_mixed(X: Any, factor: np.ndarray) -> bool:
+    """Whether values and factor differ in precision, and there is enough to multiply."""
+    return bool(sparse.issparse(X) and X.dtype != factor.dtype and X.nnz * factor.shape[1] >= LEAST_WORK)
+
+
+@njit(nogil=True, cache=True)
+def _times(data, indices, indptr, W):  # type: ignore[no-untyped-def]
+    products = np.zeros((indptr.size - 1, W.shape[1]))
+    for i in range(indptr.size - 1):
+        row = products[i]
+        for j in range(indptr[i], indptr[i + 1]):
+            value, weights = np.float64(data[j]), W[indices[j]]
+            for a in range(row.size):
+                row[a] += value * weights[a]
+    return products
+
+
+@njit(nogil=True, cache=True)
+def _transposed_times(data, indices, indptr, H, n_genes):  # type: ignore[no-untyped-def]
+    products = np.zeros((n_genes, H.shape[1]))
+    for i in range(indptr.size - 1):
+        usages = H[i]
+        for j in range(indptr[i], indptr[i + 1]):
+            value, row = np.float64(data[j]), products[indices[j]]
+            for a in range(usages.size):
+                row[a] += value * usages[a]
+    return products

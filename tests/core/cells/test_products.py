@@ -1,0 +1,40 @@
+"""Products of cells with factors in another precision: those of SciPy, without a copy of the values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from genesieve.core.cells import products
+
+RNG = np.random.default_rng(0)
+X = sparse.random_array((40, 30), density=0.2, format="csr", dtype=np.float32, rng=RNG)
+H, W = RNG.random((40, 5)), RNG.random((30, 5))
+
+
+@pytest.fixture(params=[0, products.LEAST_WORK], ids=["compiled", "SciPy's"])
+def _work(request, monkeypatch):
+    monkeypatch.setattr(products, "LEAST_WORK", request.param)
+
+
+@pytest.mark.usefixtures("_work")
+@pytest.mark.parametrize("indices", [np.int32, np.int64])
+def test_products_are_those_in_double_precision(indices):
+    stored = sparse.csr_array((X.data, X.indices.astype(indices), X.indptr.astype(indices)), shape=X.shape)
+    exact = X.toarray().astype(np.float64)
+    np.testing.assert_allclose(products.times(stored, W), exact @ W, rtol=1e-14)
+    np.testing.assert_allclose(products.transposed_times(stored, H), exact.T @ H, rtol=1e-14)
+
+
+@pytest.mark.usefixtures("_work")
+def test_factors_need_not_be_contiguous():
+    np.testing.assert_allclose(products.times(X, W[:, ::2]), X.toarray() @ W[:, ::2], rtol=1e-6)
+
+
+@pytest.mark.usefixtures("_work")
+@pytest.mark.parametrize("store", [lambda X: X, lambda X: X.toarray()], ids=["sparse", "dense"])
+def test_the_precision_of_a_product_is_the_higher_one(store):
+    for dtype in (np.float32, np.float64):
+        assert products.times(store(X), W.astype(dtype)).dtype == dtype
+        assert products.transposed_times(store(X), H.astype(dtype)).dtype == dtype

@@ -59,7 +59,7 @@ dist: setup  # sdist and wheel into dist; the wheel is installed elsewhere and t
 	$(BIN)/python tests/dist.py
 
 coverage: setup  # lines of src that the tests run
-	$(BIN)/pytest -q -n auto --dist loadfile --cov=genesieve --cov-report=term-missing:skip-covered
+	$(BIN)/pytest -q -n auto --dist loadfile --cov --cov-report=term-missing:skip-covered
 
 bench: setup
 	$(BIN)/python -m benchmarks.speed

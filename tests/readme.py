@@ -1,4 +1,4 @@
-"""The demo's table in README.md: ``make readme`` writes it anew, and a test compares it with what the demo prints."""
+"""What README.md shows: ``make readme`` writes the demo's table and the picture anew; a test compares the table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+import matplotlib as mpl
+from matplotlib import pyplot as plt
+
 README = Path(__file__).resolve().parents[1] / "README.md"
+PICTURE = README.parent / "docs" / "img" / "pl-markers.png"
 SHOWN = re.compile(r"(?<=```text\n).*?(?=```)", re.DOTALL)
 # What docs promise over processors is 99.5% of the labels: in 700 cells, no program is off by more than this.
 CELLS_APART = 3
@@ -67,11 +71,19 @@ def assert_same_demo(printed: str, promised: str) -> None:
         assert len({*one.genes} & {*other.genes}) >= GENES_SHARED, remedy
 
 
+def draw() -> None:
+    """Make the picture of README.md by the lines of Python above it."""
+    mpl.use("Agg")
+    exec(re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1], {})
+    plt.gcf().savefig(PICTURE, dpi=110, bbox_inches="tight")
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "genesieve", "demo"]
         environment = {**os.environ, "COLUMNS": "80"}
         printed = subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    draw()
     README.write_text(SHOWN.sub(lambda _: printed.stdout, README.read_text(encoding="utf-8")), encoding="utf-8")
 
 

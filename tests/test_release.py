@@ -42,7 +42,7 @@ def test_the_recipe_of_conda_needs_what_the_project_needs():
 
 def test_the_addresses_are_those_of_the_project():
     urls = PROJECT["urls"]
-    for name in ("CITATION.cff", "packaging/conda-forge/recipe.yaml", "README.md"):
+    for name in ("CITATION.cff", "packaging/conda-forge/recipe.yaml", "packaging/scverse/meta.yaml", "README.md"):
         assert urls["Source"] in read(name)
         assert urls["Documentation"] in read(name)
 

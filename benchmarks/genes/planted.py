@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LEVELS = ("easy", "medium", "hard", "faint")
 KINDS = ("identity", "activity")
 N_GENES = 1000  # the budget of the fit
-MIN_CELLS = 0.005  # genes seen in a smaller share of the cells are dropped, by the truth as by the fit
+
 OFTEN = 0.05  # the share of cells that show a gene that is often seen
 RATES = (0.05, 0.10)
 BEST = 50  # genes that a reader looks at
@@ -28,7 +28,7 @@ def measure(level: str, seed: int, size: dict[str, Any]) -> Record:
     from genesieve.interpret.scores import cnmf_scores, score_genes
 
     adata = draw(level, seed, size)
-    gs.pp.prepare(adata, min_cells=MIN_CELLS)
+    gs.pp.prepare(adata)
     rank = adata.obsm["true_usages"].shape[1]
     gs.tl.ssnmf(adata, rank, N_GENES, random_state=seed)
     order = matched(adata.obsm["X_ssnmf"], adata.obsm["true_usages"])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from benchmarks.genes import goals
-from benchmarks.genes.goals import mean
+from benchmarks.genes.goals import at_count, mean
 from benchmarks.genes.planted import KINDS, LEVELS
+from benchmarks.genes.selected import COUNTS, LABELLED_COUNTS
+from benchmarks.genes.selectors import SELECTORS
 from benchmarks.genes.terms import SETS
 from benchmarks.harness.data import DATA
 from benchmarks.harness.peers import Missing
-from benchmarks.harness.report import NONE, goal_table, number, table
+from benchmarks.harness.report import NONE, goal_table, number, picture, table
 from benchmarks.harness.results import Results
 
 SCORES = {
@@ -25,9 +27,13 @@ CUT = {
 }
 
 
-def fill(results: Results) -> dict[str, str]:
+def fill(results: Results, pictures: list[str]) -> dict[str, str]:
     """The text of every place."""
     return {
+        "pictures": "".join(picture(name) for name in pictures),
+        "selected": "\n".join(selected_table(results, level) for level in LEVELS),
+        "nmi": labelled_table(results, "nmi"),
+        "accuracy": labelled_table(results, "balanced_accuracy"),
         "goals": goal_table([goal.row(results) for goal in goals.GOALS]),
         "precision": by_level(results, "precision"),
         "often": by_level(results, "precision_often"),
@@ -49,6 +55,35 @@ def by_level(results: Results, field: str) -> str:
     """A table of scores x levels."""
     body = [[title, *(both(results, level, name, field) for level in LEVELS)] for name, title in SCORES.items()]
     return table(["genes ranked by", *LEVELS], body)
+
+
+def selected_table(results: Results, level: str) -> str:
+    """Of k genes, the share that is right (and of the right ones, the share found), by selector."""
+    body = []
+    for name, selector in SELECTORS.items():
+        cells = [selected_right(results, level, name, k) for k in COUNTS]
+        if any(cell != NONE for cell in cells):
+            body.append([selector.title, *cells])
+    return f"{level}:\n\n{table(['genes from', *(f'k = {k}' for k in COUNTS)], body)}" if body else ""
+
+
+def selected_right(results: Results, level: str, selector: str, k: int) -> str:
+    try:
+        pair = [at_count(results, "selected", level, selector, k, field) for field in ("precision", "recall")]
+    except Missing:
+        return NONE
+    return f"{pair[0]:.2f} ({pair[1]:.2f})"
+
+
+def labelled_table(results: Results, field: str) -> str:
+    """What k genes keep of known types, in the mean of the sets that have a choice at that k."""
+    head = ["genes from", *(f"k = {k} ({len(goals.sets_at(results, k))} sets)" for k in LABELLED_COUNTS)]
+    body = []
+    for name, selector in SELECTORS.items():
+        values = [goals.over_sets(results, name, k, field) for k in LABELLED_COUNTS]
+        if any(value is not None for value in values):
+            body.append([selector.title, *(number(value, 3) for value in values)])
+    return table(head, body) if body else ""
 
 
 def cut_table(results: Results) -> str:

@@ -7,7 +7,7 @@ from inspect import signature
 
 import pandas as pd
 
-from benchmarks.genes.planted import MIN_CELLS, matched
+from benchmarks.genes.planted import matched
 from benchmarks.harness.data import DATA, FOLDER
 from benchmarks.harness.peers import Missing
 from benchmarks.harness.results import Record
@@ -39,7 +39,7 @@ def measure(data: str, seed: int) -> Record:
     if not GENE_SETS.exists():
         raise Missing(f"{GENE_SETS.name} is not in ../shared/data/genesets beside the project")
     adata, fitted, classes = DATA[data].read(), SETS[data], DATA[data].classes
-    gs.pp.prepare(adata, min_cells=MIN_CELLS)
+    gs.pp.prepare(adata)
     request = {"n_components": fitted.rank, "n_genes": fitted.n_genes, "random_state": seed}
     gs.tl.ssnmf(adata, **request)
     gs.tl.ssnmf(adata, **request, key_added="before", **zero_baseline())

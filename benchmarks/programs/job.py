@@ -1,4 +1,4 @@
-"""One draw, one peer: what it recovers, its seconds and memory; with ``again``, how alike two of its seeds are."""
+"""One peer: what it recovers of a draw, its seconds and memory; or how alike its seeds are on a real data set."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from benchmarks.harness.meter import Meter
 from benchmarks.harness.results import Record
+from benchmarks.programs import stability
 from benchmarks.programs.peers import PEERS
 from benchmarks.programs.score import judged, matched, shares
 
@@ -13,8 +14,13 @@ N_GENES = 2000  # the budget, and the variable genes of peers
 OTHER_SEED = 1000  # of the second fit, less that of the first
 
 
-def take(peer: str, level: str, seed: int, size: dict[str, Any], again: bool) -> Record:
+def take(peer: str, **about: Any) -> Record:
     """What a job measures."""
+    return stability.measure(peer, **about) if "data" in about else recovered(peer, **about)
+
+
+def recovered(peer: str, level: str, seed: int, size: dict[str, Any], again: bool) -> Record:
+    """A draw; with ``again`` also how alike two seeds of the peer are."""
     import genesieve as gs
 
     versions = PEERS[peer].versions()

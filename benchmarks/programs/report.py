@@ -6,34 +6,60 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.harness.report import NONE, number, picture, table
+from benchmarks.harness.report import NONE, goal_table, number, picture, table
 from benchmarks.harness.results import Record, Results
+from benchmarks.programs import goals
 from benchmarks.programs.peers import PEERS
-from benchmarks.programs.score import KINDS
-
-LEVELS = ("easy", "medium", "hard", "faint")
+from benchmarks.programs.score import KINDS, LEVELS
+from benchmarks.programs.stability import RANKS
 
 
 def fill(results: Results, pictures: list[str]) -> dict[str, str]:
     """The text of every place."""
     return {
+        "goals": goal_table([goal.row(results) for goal in goals.GOALS]),
         "usages": by_level(results, both("usage_r")),
         "lost": by_level(results, lost),
+        "classified": by_level(results, both("classified")),
         "spectra": by_level(results, both("spectrum_r")),
+        "spectra_found": by_level(results, both("spectrum_found")),
         "genes": by_level(results, both("sensitivity")),
         "cost": by_level(results, seconds),
+        "cnmf": by_level(results, in_short, setting="cnmf"),
+        "stability": stability_table(results),
         "pictures": "".join(picture(name) for name in pictures),
     }
 
 
-def by_level(results: Results, tell: Callable[[list[Record]], str]) -> str:
+def by_level(results: Results, tell: Callable[[list[Record]], str], *, setting: str = "planted") -> str:
     """A table of peers x levels."""
+    levels = LEVELS if setting == "planted" else LEVELS[:3]
     body = []
     for name, peer in PEERS.items():
-        found = {level: results.measured(peer=name, level=level) for level in LEVELS}
-        if any(found.values()):
-            body.append([peer.title, *(tell(records) if records else NONE for records in found.values())])
-    return table(["", *LEVELS], body) if body else ""
+        found = [results.measured(f"{setting}/{name}/{level}/") for level in levels]
+        if any(found):
+            body.append([peer.title, *(tell(records) if records else NONE for records in found)])
+    return table(["", *levels], body) if body else ""
+
+
+def stability_table(results: Results) -> str:
+    """How alike seeds are on real data: usages in the mean (the worst program), and genes in common."""
+    body = []
+    for name, peer in PEERS.items():
+        found = [results.measured(f"real/{name}/{data}") for data in RANKS]
+        if any(found):
+            body.append([peer.title, *(alike(records[0]) if records else NONE for records in found)])
+    return table(["", *(f"{data}, {rank} programs" for data, rank in RANKS.items())], body) if body else ""
+
+
+def alike(record: Record) -> str:
+    genes = "" if record["genes"] is None else f"; genes {record['genes']:.3f}"
+    return f"{record['alike']:.4f} ({record['worst']:.3f}){genes}"
+
+
+def in_short(records: list[Record]) -> str:
+    """Usages, spectra and genes in one place."""
+    return f"{both('usage_r')(records)}; {both('sensitivity')(records)}; lost {sum(one['lost'] for one in records)}"
 
 
 def both(field: str) -> Callable[[list[Record]], str]:

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from scipy.stats import false_discovery_control
+from scipy.stats import false_discovery_control, rankdata
 
 from benchmarks.harness.results import Record
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
+LEVELS = ("easy", "medium", "hard", "faint")
 KINDS = ("identity", "activity")
 LOST = 0.5  # a program whose usages correlate less than this with the true ones is lost
 ALIKE = 0.8  # spectra that correlate more than this are recovered
@@ -44,6 +45,7 @@ def judged(adata: AnnData, usages: np.ndarray) -> Record:
     raised = np.asarray(adata.varm["true_raised"])
     each = {
         "usage_r": usage_r,
+        "classified": classified(found, true),
         "spectrum_r": spectrum_r,
         "spectrum_found": spectrum_r > ALIKE,
         "sensitivity": (passed & raised).sum(axis=0) / np.maximum(raised.sum(axis=0), 1),
@@ -51,6 +53,15 @@ def judged(adata: AnnData, usages: np.ndarray) -> Record:
     }
     means = {kind: {name: float(np.mean(values[kinds == kind])) for name, values in each.items()} for kind in KINDS}
     return {**means, "worst": float(usage_r.min()), "lost": int((usage_r < LOST).sum()), "usage_r": usage_r.tolist()}
+
+
+def classified(found: np.ndarray, true: np.ndarray) -> np.ndarray:
+    """The chance that a cell with the program has a larger share of it than one without (AUROC), program by program."""
+    has = true > 0
+    ranks = rankdata(found, axis=0)
+    n_with, n_without = has.sum(axis=0), (~has).sum(axis=0)
+    above = (ranks * has).sum(axis=0) - n_with * (n_with + 1) / 2
+    return np.asarray(above / np.maximum(n_with * n_without, 1))
 
 
 def spectra_alike(adata: AnnData, usage_shares: np.ndarray) -> np.ndarray:

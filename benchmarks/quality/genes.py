@@ -29,13 +29,13 @@ def genesieve(cells: Cells, n_clusters: int, seed: int) -> Pick:
     return lambda k: gs.SSNMF(n_clusters, n_genes=k, random_state=seed).fit(cells.X).get_support(indices=True)
 
 
-def variable(cells: Cells, n_clusters: int, seed: int) -> Pick:
-    """Highly variable genes of logged data as scanpy finds them (flavour seurat, the default)."""
+def variable(cells: Cells, n_clusters: int, seed: int, *, flavor: str = "seurat") -> Pick:
+    """Highly variable genes of logged data as scanpy finds them (flavour seurat is its default)."""
     import scanpy as sc
 
     def pick(k: int) -> np.ndarray:
         adata = cells.adata()
-        sc.pp.highly_variable_genes(adata, n_top_genes=k)
+        sc.pp.highly_variable_genes(adata, n_top_genes=k, flavor=flavor)
         return np.flatnonzero(adata.var["highly_variable"])
 
     return pick

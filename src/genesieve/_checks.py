@@ -59,6 +59,16 @@ def check_array(name: str, value: Any, shape: tuple[int, ...], *, positive: bool
     return array
 
 
+def check_different_as_text(labels: np.ndarray, name: str) -> None:
+    """Raise if labels (of any kind) that differ are the same as text, and would become one."""
+    kinds = list(dict.fromkeys((type(label), label) for label in labels.tolist()))
+    texts = [str(label) for _, label in kinds]
+    clash = next((text for text in texts if texts.count(text) > 1), None) if len(set(texts)) < len(texts) else None
+    if clash is not None:
+        same = " and ".join(repr(label) for (_, label), text in zip(kinds, texts, strict=True) if text == clash)
+        raise ValueError(f"{name} must have labels that differ as text, got {same}")
+
+
 def check_two_dimensional(X: Any) -> None:
     """Raise if X has another number of dimensions than two."""
     dimensions = getattr(X, "ndim", None)

@@ -71,6 +71,10 @@ def synthetic(*, mean: float = 1.0, random_state: RandomState = None) -> Synthet
     Synthetic
         ``X`` (60 cells x 500 genes, float64) and ``labels``.
 
+    References
+    ----------
+    Min, Xu, Wan and Chang (2021), `arXiv:2104.13171 <https://arxiv.org/abs/2104.13171>`__.
+
     Examples
     --------
     >>> X, labels = synthetic(random_state=0)
@@ -156,6 +160,12 @@ def programs(
         ``obs["batch"]``, ``obs["doublet"]`` and ``obsm["true_usages"]`` (shares of a cell's counts), of the genes in
         ``varm["true_raised"]`` and ``varm["true_spectra"]`` (shares of a program's counts); ``uns["programs"]`` has the
         ``names`` of the programs and their ``kind``, identity or activity.
+
+    References
+    ----------
+    In the manner of Splatter, Zappia, Phipson and Oshlack (2017), `doi:10.1186/s13059-017-1305-0
+    <https://doi.org/10.1186/s13059-017-1305-0>`__, and of cNMF, Kotliar et al. (2019), `doi:10.7554/eLife.43803
+    <https://doi.org/10.7554/eLife.43803>`__.
 
     Examples
     --------

@@ -192,6 +192,8 @@ def test_a_batch_of_one_cell_and_a_batch_without_some_genes():
         (["a"] * 399, r"batches must be 400 labels \(one a cell\), got an array of shape \(399,\)"),
         ([None, *["a"] * 399], "batches must name the batch of every cell, got 1 missing values, the first at cell 0"),
         ([pd.NA, np.nan, *["a"] * 398], "got 2 missing values"),
+        ([1, "1", *["a"] * 398], "batches must have labels that differ as text, got 1 and '1'"),
+        (range(400), "batches must have several cells each, got 400 batches of 400 cells, like '0'"),
     ],
 )
 def test_bad_labels_are_refused(labels, message):

@@ -488,6 +488,28 @@ def test_empty_results_say_so(adata):
     assert "no bicluster" in texts_of(pl.biclusters(adata))[0]
 
 
+def test_nothing_to_choose_from_and_nothing_chosen_say_so(adata):
+    adata.varm["ssnmf"] = np.zeros_like(adata.varm["ssnmf"])
+    assert "no gene is selected" in texts_of(pl.loadings(adata))[0]
+    adata.uns["ssnmf_select"] = {"table": pd.DataFrame()}
+    assert pl.selection(adata).get_title() == "no gene varies"
+
+
+def test_more_groups_than_a_legend_can_tell_apart_are_counted(adata):
+    adata.obs["clone"] = pd.Categorical([f"clone {i % 45}" for i in range(adata.n_obs)])
+    figure = pl.usages(adata, color="clone").figure
+    drawn = {text.get_text() for text in figure.findobj(plt.Text)}
+    assert "clone (45 groups)" in drawn
+    assert "clone 44" not in drawn
+
+
+def test_genes_that_were_dropped_after_the_fit_are_named(adata):
+    gone = adata.uns["ssnmf_biclusters"]["gene"].iloc[0]
+    fewer = adata[:, adata.var_names != gone].copy()
+    with pytest.raises(ValueError, match=f"lacks 1 of the .* genes .*{gone}"):
+        pl.biclusters(fewer)
+
+
 # ------------------------------------------------------------------------------------------------ parts
 
 

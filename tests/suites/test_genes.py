@@ -5,9 +5,11 @@ from __future__ import annotations
 import anndata as ad
 import numpy as np
 import pytest
-from benchmarks.genes import goals, planted, report
+from benchmarks.genes import goals, planted, plots, report, selected
 from benchmarks.genes.__main__ import SUITE, job
 from benchmarks.genes.planted import KINDS, LEVELS
+from benchmarks.genes.selected import COUNTS, LABELLED_COUNTS
+from benchmarks.genes.selectors import SELECTORS
 from benchmarks.harness.report import filled
 from benchmarks.harness.results import Results
 from benchmarks.harness.suite import DOCS
@@ -46,14 +48,49 @@ def records() -> Results:
     found |= {f"cnmf/{level}/0": {"kind": "cnmf", "what": level, "scores": scores} for level in LEVELS[:3]}
     leading = {"before": ["Ribosome"], "after": ["B cell receptor signaling pathway"]}
     program = {"cells": 3, "type": "B", "markers": ["CD79A"], **leading}
-    return Results({**found, "real/pbmc3k/0": {"kind": "real", "what": "pbmc3k", "programs": [program]}})
+    found["real/pbmc3k/0"] = {"kind": "real", "what": "pbmc3k", "programs": [program]}
+    return Results({**found, **selections()})
+
+
+def selections() -> dict[str, dict[str, object]]:
+    """What every selector leaves: ours is right, the others in half of the genes."""
+    found = {}
+    for name in SELECTORS:
+        right = 1.0 if name == goals.OURS else 0.5
+        counts = [{"k": k, "precision": right, "recall": 0.1, "nmi": right, "balanced_accuracy": right} for k in COUNTS]
+        about = {"selector": name, "n_raised": 900, "counts": counts}
+        found |= {f"selected/{name}/{level}/0": {"kind": "selected", "what": level, **about} for level in LEVELS}
+        found[f"labelled/{name}/pollen/0"] = {"kind": "labelled", "what": "pollen", **about}
+    return found
 
 
 def test_the_page_is_filled_from_records():
-    page = filled((DOCS / "genes.md").read_text(), report.fill(records()))
+    page = filled((DOCS / "genes.md").read_text(), report.fill(records(), ["genes-selected.png"]))
     assert "| B (3) | CD79A | Ribosome | B cell receptor signaling pathway |" in page
     assert "0.040 / 0.040" in page
     assert "100% of the programs, 0% before" in page
+    assert "| genesieve |" + " 1.00 (0.10) |" * len(COUNTS) in page
+    assert "| genesieve |" + " 1.000 |" * len(LABELLED_COUNTS) in page
+    assert "the least lead is +0.500" in page
+
+
+def test_genes_are_judged_by_what_is_raised_among_them():
+    raised = np.arange(10) < 4
+    assert selected.right(raised, np.array([0, 1, 8, 9])) == {"precision": 0.5, "recall": 0.5}
+
+
+@pytest.mark.parametrize("selector", ["genesieve", "cell_ranger"])
+def test_a_selection_is_judged_at_every_count_that_leaves_a_choice(selector):
+    size = {"n_cells": 150, "n_genes": 300, "n_types": 3, "n_activities": 1}
+    record = selected.on_planted("easy", selector, 0, size)
+    assert [count["k"] for count in record["counts"]] == [k for k in COUNTS if k < record["shape"][1]]
+    first = record["counts"][0]
+    assert first["precision"] * first["k"] == pytest.approx(first["recall"] * record["n_raised"])
+
+
+def test_pictures_are_drawn_where_there_is_something_to_draw(tmp_path):
+    assert plots.draw(Results({}), tmp_path) == []
+    assert all((tmp_path / name).exists() for name in plots.draw(records(), tmp_path))
 
 
 def test_goals_say_what_was_not_measured():
@@ -66,3 +103,9 @@ def test_every_level_and_data_set_has_a_job():
     names = [batch[0].name for batch in SUITE.batches(given)]
     assert len(names) == 2 * len(LEVELS) + 3 + 3
     assert job("planted", "easy", 1, {}).name in names
+
+
+def test_every_selector_meets_every_draw_and_labelled_set():
+    given = SUITE.parser().parse_args(["--selected", "--seeds", "2", "--labelled", "pollen", "deng"])
+    names = [job.name for batch in SUITE.batches(given) for job in batch]
+    assert len(names) == len(set(names)) == len(SELECTORS) * (2 * len(LEVELS) + 2)

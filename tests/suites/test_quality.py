@@ -97,7 +97,6 @@ def test_methods_are_never_shown_the_classes(labelled):
 
 def test_a_method_that_is_not_installed_is_skipped_with_its_reason(tmp_path, monkeypatch):
     monkeypatch.setenv(cnmf.PYTHON, str(tmp_path / "none"))
-    cnmf._version.cache_clear()
     monkeypatch.setattr(job, "load", lambda name: pytest.fail("loaded for nothing"))
     jobs = json.dumps([vars(each) for each in seeds_of("pollen", "cnmf", 1)])
     with pytest.raises(SystemExit, match="False"):
@@ -105,7 +104,6 @@ def test_a_method_that_is_not_installed_is_skipped_with_its_reason(tmp_path, mon
     written = json.loads(path_of(tmp_path, "pollen/cnmf/0").read_text())
     assert written["skipped"].startswith("cnmf is not installed")
     assert "cnmf is not installed" in results_of([written]).why_not("cnmf")
-    cnmf._version.cache_clear()
 
 
 def test_a_failure_is_recorded(labelled, monkeypatch, capsys):

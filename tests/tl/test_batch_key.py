@@ -63,17 +63,34 @@ def test_bad_columns_are_named(fitted):
         gs.tl.ssnmf(adata, 3, 50, batch_key="donor")
 
 
+def test_a_column_of_the_result_is_no_batch(fitted):
+    adata = fitted.copy()
+    with pytest.raises(ValueError, match="batch_key must not be a column that the result is written to, got 'ssnmf'"):
+        gs.tl.ssnmf(adata, 3, 50, batch_key="ssnmf")
+    gs.tl.ssnmf(adata, 3, 50, batch_key="ssnmf", key_added="second", init="random", max_iter=3)
+
+
+def test_two_cells_of_two_batches_are_projected(fitted):
+    cells = [int(np.flatnonzero(fitted.obs["batch"] == name)[0]) for name in ("batch 1", "batch 2")]
+    new = fitted[cells].copy()
+    gs.tl.project(new, fitted)
+    np.testing.assert_allclose(new.obsm["X_ssnmf"], fitted.obsm["X_ssnmf"][cells], atol=1e-4)
+
+
 def test_the_command_line_fits_and_projects(counts, tmp_path):
-    counts.write_h5ad(tmp_path / "data.h5ad")
+    counts = counts.copy()
     run = ["run", "data.h5ad", "--rank", "3", "--genes", "50", "--batch"]
     place = {"data.h5ad": str(tmp_path / "data.h5ad")}
 
     def call(*words):
         return CliRunner().invoke(app, [place.get(word, word) for word in words])
 
-    refused = call(*run, "donor", "-o", str(tmp_path / "refused"))
-    assert refused.exit_code != 0
-    assert not (tmp_path / "refused").exists()
+    counts.obs["cell"] = counts.obs_names
+    counts.write_h5ad(tmp_path / "data.h5ad")
+    for column in ("donor", "cell"):
+        refused = call(*run, column, "-o", str(tmp_path / "refused"))
+        assert refused.exit_code != 0
+        assert not (tmp_path / "refused").exists()
     done = call(*run, "batch", "-o", str(tmp_path / "out"))
     assert done.exit_code == 0, done.output
     result = anndata.read_h5ad(tmp_path / "out" / "result.h5ad")

@@ -140,6 +140,9 @@ def change(adata: ad.AnnData, what: str) -> dict[str, object]:
         return {"cells": [True, False]}
     elif what == "many":
         adata.obs["donor"] = adata.obs_names
+    elif what == "clash":
+        donors = adata.obs["donor"].astype(object)
+        adata.obs["donor"] = donors.replace({"d0": 1, "d1": "1"})
     return {}
 
 
@@ -153,6 +156,7 @@ BAD = {
     "reference": r"reference must be one of condition: 'control', 'treated', got 'placebo'",
     "cells": r"cells must be 360 booleans",
     "many": r"condition must have at least two groups, got none",
+    "clash": r"column 'donor' must have labels that differ as text, got (1 and '1'|'1' and 1)",
 }
 
 
@@ -166,6 +170,13 @@ def test_what_cannot_be_compared_is_refused_in_a_line(fitted, what):
         tl.compare(adata, "condition", "donor", **options)
     assert "\n" not in str(error.value)
     assert set(adata.uns) == before
+
+
+def test_batches_that_lie_within_the_groups_are_told_of(fitted):
+    adata = fitted.copy()
+    adata.uns["ssnmf"]["params"]["batch_key"] = "donor"
+    with pytest.warns(UserWarning, match=r"every batch of the fit \(donor\) has cells of one condition only"):
+        tl.compare(adata, "condition", "donor")
 
 
 def test_missing_columns_are_named(fitted):

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.quality.peers.cnmf import _run, versions
+from benchmarks.harness.elsewhere import run_python
+from benchmarks.harness.peers import Missing
+from benchmarks.quality.peers.cnmf import PYTHON, versions
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -25,8 +27,10 @@ SCRIPT = Path(__file__).with_name("cnmf_script.py")
 def run(adata: AnnData, rank: int, n_genes: int, seed: int) -> np.ndarray:
     import anndata
 
+    if "raw" not in adata.layers:
+        raise Missing("cNMF needs counts, which the data set does not have")
     with TemporaryDirectory() as name:
         folder = Path(name)
         anndata.AnnData(adata.layers["raw"].copy(), var=adata.var[[]]).write_h5ad(folder / "cells.h5ad")
-        _run(str(SCRIPT), name, str(rank), str(n_genes), str(seed))
+        run_python(PYTHON, str(SCRIPT), name, str(rank), str(n_genes), str(seed))
         return np.asarray(np.load(folder / "usages.npy"))

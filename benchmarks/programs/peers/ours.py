@@ -10,8 +10,13 @@ if TYPE_CHECKING:
     from anndata import AnnData
 
 
+USED = "used"  # the column of the genes that a fit selected
+
+
 def ssnmf(adata: AnnData, rank: int, n_genes: int, seed: int, **options: Any) -> np.ndarray:
     import genesieve as gs
 
     model = gs.SSNMF(rank, n_genes=n_genes, random_state=seed, **options)
-    return model.fit_transform(adata.X)
+    usages = model.fit_transform(adata.X)
+    adata.var[USED] = model.get_support()
+    return usages

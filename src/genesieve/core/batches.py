@@ -52,21 +52,21 @@ class BatchSums:
         values, squares = source.total(partial(batch_sums, n_batches), Rows(None, batch))
         return cls(values, squares, np.bincount(batch, minlength=n_batches).astype(float))
 
-    def raw_scales(self, predicted: np.ndarray) -> np.ndarray:
+    def raw_scales(self, predicted: np.ndarray, prior_cells: float = PRIOR_CELLS) -> np.ndarray:
         """Sums seen over sums predicted (batches, genes), towards 1 where little is seen."""
         total = self.values.sum(axis=0)
         typical = np.divide(self.squares, total, out=np.ones_like(total), where=total > 0)  # where a cell shows it
         predicted = predicted * gene_levels(total, predicted.sum(axis=0))  # or 1 would not be what all batches share
-        return (self.values + PRIOR_CELLS * typical) / (predicted + PRIOR_CELLS * typical)
+        return (self.values + prior_cells * typical) / (predicted + prior_cells * typical)
 
-    def scales(self, predicted: np.ndarray) -> np.ndarray:
+    def scales(self, predicted: np.ndarray, prior_cells: float = PRIOR_CELLS) -> np.ndarray:
         """Scales that take the sums predicted to those seen.
 
         Over a batch's genes scales are 1 on average, over a gene's batches their inverses are: values are multiplied
         by these, and a gene that only some batches show has to come down there rather than up, as noise, elsewhere.
         The averages are by what is predicted: the level of a gene is up to its programs, the depth of cells to usages.
         """
-        raw = _centred(self.raw_scales(predicted), predicted, axis=1)
+        raw = _centred(self.raw_scales(predicted, prior_cells), predicted, axis=1)
         return _bounded(1.0 / _centred(1.0 / raw, predicted, axis=0))
 
 

@@ -50,6 +50,10 @@ CHOSEN_STARTS = 6
 FINALISTS = 4
 # Relative difference of objectives from which on fits count as different minima.
 OTHER_MINIMUM = 3e-5
+# Up to so many cells a fit with a budget goes on to the fine tolerance: which genes are in the budget is settled in the
+# last passes, and with it the usages of programs of few genes, which gain by four to six passes more
+# (docs/programs.md). A pass over more cells costs more.
+BUDGET_FEW_CELLS = sampling.SETTLE_CELLS
 # Alg. 4: the penalty's first value, its growth, how many there are, and the error at which H counts as orthogonal.
 FIRST_PENALTY = 0.1
 PENALTY_GROWTH = 1.5
@@ -135,7 +139,7 @@ class Schedule:
         """The lowest of its minima on many cells: few show objectives so close together in another order."""
         if not (placed.others and isinstance(cells, LowRank)) or self.orthogonality == "exact":
             return placed
-        early = self._early(problem, cells.on_one_thread(), problem.tol)
+        early = self._early(problem, cells.on_one_thread(), max(problem.tol, self._solver.tol))
         tried = side_by_side(
             lambda start: self._solve(early, start), [placed.factors, *placed.others], problem.cells.threads
         )
@@ -159,7 +163,7 @@ class Schedule:
 
     def _problem(self, cells: Cells) -> Problem:
         strength = FIRST_PENALTY if self.orthogonality == "exact" else float(self.orthogonality)
-        few = cells.shape[0] <= sampling.SAMPLE_CELLS
+        few = cells.shape[0] <= (BUDGET_FEW_CELLS if self._keeps_budget else sampling.SAMPLE_CELLS)
         tol = self._solver.few_cells_tol(self.rank) if few else self._solver.tol
         tol = tol if self.tol is None else self.tol
         return Problem(cells, self._constraint(cells), self._solver.penalty(strength), self.max_iter, tol)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from genesieve._checks import check_different_as_text
 from genesieve.core.batches import Scaling, estimate_scales, gene_levels
 from genesieve.core.cells.blocks import Blocks
 from genesieve.core.cells.scaled import Scaled
@@ -23,6 +24,14 @@ class Batches:
 
     names: np.ndarray  # (batches,), words, or None for one that has no name
     of_cell: np.ndarray  # (cells,)
+
+    def check_sizes(self) -> None:
+        """Raise if most batches are single cells, as where the names of cells are taken for batches."""
+        if len(self.names) > len(self.of_cell) / 2:
+            raise ValueError(
+                f"batches must have several cells each, got {len(self.names)} batches of {len(self.of_cell)} cells,"
+                f" like {str(self.names[0])!r}"
+            )
 
     def scaling(self, names: np.ndarray, known: np.ndarray, levels: np.ndarray) -> Scaling:
         """By the ``known`` scales (batches of a fit, genes) and levels; batches that the fit has not seen have none."""
@@ -50,6 +59,7 @@ def read_batches(batches: Any, n_cells: int, name: str = "batches") -> Batches:
         raise ValueError(
             f"{name} must name the batch of every cell, got {missing.sum()} missing values, the first at cell {first}"
         )
+    check_different_as_text(labels, name)
     names, of_cell = np.unique(labels.astype(str), return_inverse=True)
     return Batches(names, of_cell.ravel())
 
@@ -60,6 +70,7 @@ def scaled_by_batch(model: Any, source: Source, batches: Batches | None, rng: np
     model.batch_scales_ = None if batches is None else np.ones((len(batches.names), source.shape[1]))
     if batches is None or len(batches.names) == 1:
         return source
+    batches.check_sizes()
     model.batch_scales_ = estimate_scales(source, batches.of_cell, model.rank_, rng)
     return Scaled(source, batches.of_cell, model.batch_scales_)
 

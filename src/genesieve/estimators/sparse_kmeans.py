@@ -96,6 +96,10 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
 
     Sparse data are never made dense.
 
+    References
+    ----------
+    "l1": Witten and Tibshirani (2010), `doi:10.1198/jasa.2010.tm09415 <https://doi.org/10.1198/jasa.2010.tm09415>`__.
+
     Examples
     --------
     >>> import genesieve as gs

@@ -52,8 +52,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Iterations at most (of each stage, where ``orthogonality="exact"``).
     tol
         Tolerance: the relative decrease of the objective that a W step offers for ``"bcd"``, the relative change of
-        both factors for the others. ``None``: 1e-6 for ``"bcd"`` on up to 2,000 cells and 2e-5 on more, where a pass
-        costs more than it gains; 1e-3, the paper's, for the others.
+        both factors for the others. ``None``: 1e-6 for ``"bcd"`` on up to 2,000 cells (10,000 with a budget of genes)
+        and 2e-5 on more, where a pass costs more than it gains; 1e-3, the paper's, for the others.
     n_restarts
         Fits from different starts, of which the one with the lowest objective is kept.
     consensus
@@ -141,14 +141,13 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     References
     ----------
-    The model, its constraints and the solvers ``"palm"`` and ``"mapalm"``: Min, Xu, Wan and Chang, Structured Sparse
-    Non-negative Matrix Factorization with l2,0-Norm for scRNA-seq Data Analysis.
+    The model, its constraints and the solvers ``"palm"`` and ``"mapalm"``: Min, Xu, Wan and Chang (2021),
+    `arXiv:2104.13171 <https://arxiv.org/abs/2104.13171>`__.
 
-    Exact blocks: Xu and Yin (2013), A block coordinate descent method for regularized multiconvex optimization with
-    applications to nonnegative tensor factorization and completion, SIAM Journal on Imaging Sciences 6(3).
+    Exact blocks: Xu and Yin (2013), `doi:10.1137/120887795 <https://doi.org/10.1137/120887795>`__.
 
-    Programs and usages in single cells: Kotliar et al. (2019), Identifying gene expression programs of cell-type
-    identity and cellular activity with single-cell RNA-Seq, eLife 8:e43803.
+    Programs and usages in single cells: Kotliar et al. (2019), `doi:10.7554/eLife.43803
+    <https://doi.org/10.7554/eLife.43803>`__.
 
     Examples
     --------

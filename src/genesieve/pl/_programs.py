@@ -73,7 +73,7 @@ def gene_positions(adata: AnnData, genes: Sequence[str], source: str) -> np.ndar
     """Where the genes stand in ``adata.var_names``."""
     check_unique_genes(adata)
     positions = adata.var_names.get_indexer(list(genes))
-    missing = [gene for gene, position in zip(genes, positions, strict=True) if position < 0]
-    if missing:
-        raise ValueError(f"adata lacks {len(missing)} of the {len(genes)} genes of {source}: {listing(missing)}")
+    missing = list(dict.fromkeys(gene for gene, position in zip(genes, positions, strict=True) if position < 0))
+    if missing:  # a gene of several programs counts once
+        raise ValueError(f"adata lacks {len(missing)} of the {len(set(genes))} genes of {source}: {listing(missing)}")
     return np.asarray(positions)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
-from genesieve._checks import listing
+from genesieve._checks import check_different_as_text, listing
 from genesieve._slots.read import read_column
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ def read_samples(
     titles = {"sample": sample_key, "group": str(groupby)}
     for name, column in columns.items():
         _check_complete(column[mask], titles.get(name, name.removeprefix("covariate ")))
+        if name in titles:
+            check_different_as_text(column[mask].to_numpy(dtype=object), f"column {titles[name]!r}")
     frame = pd.DataFrame({name: column.to_numpy() for name, column in columns.items()})
     frame[["sample"]] = frame[["sample"]].astype(str)
     if groupby is not None:

@@ -151,6 +151,10 @@ def score_catalogue(
     pandas.DataFrame
         Cells x programs, each row adding up to one.
 
+    References
+    ----------
+    The format and the scores are those of starCAT, `starcatpy <https://pypi.org/project/starcatpy>`__.
+
     Examples
     --------
     >>> import genesieve as gs

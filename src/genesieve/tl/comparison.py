@@ -104,6 +104,12 @@ def compare(
         If a group has one sample, if a sample has several groups and is not among the covariates, if the groups cannot
         be told from the covariates, and if values are missing.
 
+    References
+    ----------
+    Why samples and not cells: Squair et al. (2021), `doi:10.1038/s41467-021-25960-2
+    <https://doi.org/10.1038/s41467-021-25960-2>`__. Permutations of residuals: Freedman and Lane (1983),
+    `doi:10.1080/07350015.1983.10509354 <https://doi.org/10.1080/07350015.1983.10509354>`__.
+
     Examples
     --------
     >>> import genesieve as gs
@@ -266,11 +272,18 @@ def _check_batches(adata: AnnData, fit: Projection, groupby: str) -> None:
         return
     batches, groups = (read_column(adata, name, "must name a column").astype(str) for name in (batch_key, groupby))
     pairs = pd.DataFrame({"batch": batches.to_numpy(), "group": groups.to_numpy()}).drop_duplicates()
-    if len(pairs) == pairs["batch"].nunique() == pairs["group"].nunique():
+    nested = len(pairs) == pairs["batch"].nunique() and pairs["group"].nunique() > 1
+    if nested and len(pairs) == pairs["group"].nunique():
         raise ValueError(
             f"{groupby} must not be what the batches of the fit are: batch_key={str(batch_key)!r} took the differences"
             f" between them away; fit without batch_key, or with one that has cells of several groups"
         )
+    if nested:
+        message = (
+            f"every batch of the fit ({batch_key}) has cells of one {groupby} only: what {groupby} changes in all cells"
+            " alike was taken off with the batches, and only what it changes in some of them is left to be found"
+        )
+        warnings.warn(message, UserWarning, stacklevel=3)
 
 
 def _values(fit: Projection, values: str) -> np.ndarray:

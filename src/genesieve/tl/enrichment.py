@@ -81,6 +81,11 @@ def enrich(
         ``genes``, the shared ones with ";" between. The ranked test adds ``auc``, the chance that a gene of the set has
         a higher score than one outside it. Also written to ``uns["ssnmf_enrichment"]``.
 
+    References
+    ----------
+    False discovery rates: Benjamini and Hochberg (1995), `doi:10.1111/j.2517-6161.1995.tb02031.x
+    <https://doi.org/10.1111/j.2517-6161.1995.tb02031.x>`__.
+
     Examples
     --------
     >>> import genesieve as gs

@@ -128,6 +128,12 @@ def ssnmf(
         If the values look like counts or linear values, and if there seem to be too many programs: two have nearly
         the same genes, or one is used most by hardly any cell.
 
+    References
+    ----------
+    The model: Min, Xu, Wan and Chang (2021), `arXiv:2104.13171 <https://arxiv.org/abs/2104.13171>`__.
+    Graph labels (Leiden): Traag, Waltman and van Eck (2019), `doi:10.1038/s41598-019-41695-z
+    <https://doi.org/10.1038/s41598-019-41695-z>`__.
+
     Examples
     --------
     >>> import genesieve as gs
@@ -138,7 +144,7 @@ def ssnmf(
     """
     adata = own(adata, copy=copy)
     check_unique_genes(adata)
-    batches = None if batch_key is None else read_batch_column(adata, batch_key)
+    batches = None if batch_key is None else read_batch_column(adata, batch_key, key_added)
     X = read_values(adata, layer=layer, use_raw=use_raw)
     values = _check_logged(X)
     included = None if include_genes is None else find_genes(adata, include_genes, "include_genes")

@@ -111,6 +111,11 @@ def metaprograms(
         program and gene. The shared programs are a fit of their own, with all slots of `genesieve.tl.ssnmf` under
         ``key_added``: ``gs.tl.markers(adata, key="ssnmf_metaprograms")``, and so on.
 
+    References
+    ----------
+    The idea, with plain NMF: Gavish et al. (2023), `doi:10.1038/s41586-023-06130-4
+    <https://doi.org/10.1038/s41586-023-06130-4>`__.
+
     Examples
     --------
     >>> import genesieve as gs

@@ -55,6 +55,10 @@ def gene_scores(
         The copy with ``copy=True``. Sets ``varm["ssnmf_scores"]`` (genes x programs) and, with ``"regression"``,
         ``varm["ssnmf_score_p_values"]``.
 
+    References
+    ----------
+    ``method="cnmf"``: Kotliar et al. (2019), `doi:10.7554/eLife.43803 <https://doi.org/10.7554/eLife.43803>`__.
+
     Examples
     --------
     >>> import genesieve as gs
@@ -130,6 +134,11 @@ def markers(adata: AnnData, n: int | None = N_MARKERS, *, fdr: float | None = FD
         (Benjamini-Hochberg over all genes of the program), ``weight`` and ``specificity`` as in
         `genesieve.tl.top_genes`, and ``selected``, whether the gene is one of the budget. Also written to
         ``uns["ssnmf_markers"]``.
+
+    References
+    ----------
+    False discovery rates: Benjamini and Hochberg (1995), `doi:10.1111/j.2517-6161.1995.tb02031.x
+    <https://doi.org/10.1111/j.2517-6161.1995.tb02031.x>`__.
 
     Examples
     --------

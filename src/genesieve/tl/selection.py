@@ -91,6 +91,11 @@ def select(
         ``reason``, ``values``, ``n_cells``
             Why, in a sentence; what the values were found to be; how many cells were looked at.
 
+    References
+    ----------
+    Random signs: Hong, Sheng and Dobriban (2020), `arXiv:2012.02985 <https://arxiv.org/abs/2012.02985>`__. Genes and
+    cells held out together: Owen and Perry (2009), `doi:10.1214/08-AOAS227 <https://doi.org/10.1214/08-AOAS227>`__.
+
     Examples
     --------
     >>> import genesieve as gs

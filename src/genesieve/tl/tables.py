@@ -78,6 +78,10 @@ def biclusters(adata: AnnData, *, threshold: float = Z_THRESHOLD, key: str = "ss
         Also written to ``uns["ssnmf_biclusters"]``. The numbers of genes and cells of every bicluster are written to
         ``uns["ssnmf_bicluster_sizes"]``: ``program``, ``n_genes``, ``n_cells``.
 
+    References
+    ----------
+    Min, Xu, Wan and Chang (2021), `arXiv:2104.13171 <https://arxiv.org/abs/2104.13171>`__.
+
     Examples
     --------
     >>> import genesieve as gs
@@ -139,6 +143,10 @@ def outliers(
         One row a cell: ``usage``, ``score`` (1 minus its ratio to the typical usage: 0 is typical, 1 is no usage at
         all) and ``outlier``. The last two are also written to ``obs["ssnmf_outlier_score"]`` and
         ``obs["ssnmf_outlier"]``, and the rule with what it found to ``uns["ssnmf_outlier_rule"]``.
+
+    References
+    ----------
+    Min, Xu, Wan and Chang (2021), `arXiv:2104.13171 <https://arxiv.org/abs/2104.13171>`__.
 
     Examples
     --------

@@ -13,6 +13,7 @@ from genesieve._anndata import check_unique_genes, kind_of_values, own, read_val
 from genesieve._checks import check_choice, listing
 from genesieve._slots.read import Fit, read_fit
 from genesieve._slots.write import write_cell_fit, write_projection
+from genesieve.core.batches import Scaling
 from genesieve.core.cells.streamed import as_source
 from genesieve.core.schedule import score_cells
 from genesieve.interpret.cell_fit import explained_by_cell
@@ -112,6 +113,7 @@ def project(
     X = read_values(adata, layer=layer, use_raw=use_raw)
     _check_same_kind(X, fit)
     scored = there if missing == "ignore" else np.ones(len(there), dtype=bool)
+    scaling = scaling_for(adata, fit, batch_key, scored, key_added or key)
     H = score_cells(
         select_genes(X, columns[there]),
         fit.weights[fit.selected][scored],
@@ -119,17 +121,17 @@ def project(
         scale=fit.scale,
         penalty=fit.penalty,
         gene_weights=None if fit.gene_weights is None else fit.gene_weights[fit.selected][scored],
-        scaling=scaling_for(adata, fit, batch_key, scored),
+        scaling=scaling,
         n_jobs=n_jobs,
     )
-    clusters = _follow(adata, fit, X, columns, batch_key, missing, n_jobs)
+    clusters = _follow(fit, X, columns, scaling, missing, n_jobs)
     write_projection(adata, key_added or key, fit, H, _labels(fit, H, clusters), clusters)
     _tell_fit(adata, key_added or key, fit, X, columns, H)
     return adata if copy else None
 
 
 def _follow(
-    adata: AnnData, fit: Fit, X: Any, columns: np.ndarray, batch_key: str | None, missing: str, n_jobs: int | None
+    fit: Fit, X: Any, columns: np.ndarray, scaling: Scaling | None, missing: str, n_jobs: int | None
 ) -> Clusters | None:
     """Clusters of new cells: those of the nearest cells of the fit, as its graph looked at them; None without."""
     reference, there = fit.reference, columns >= 0
@@ -138,7 +140,6 @@ def _follow(
     sight = Sight.of_fit(fit, fit.directions[fit.selected])
     scored = there if missing == "ignore" else np.ones(len(there), dtype=bool)
     source = as_source(select_genes(X, columns[there]), n_jobs=n_jobs)
-    scaling = scaling_for(adata, fit, batch_key, scored)
     if scaling is not None:
         source = scaled_cells(source, fit, scaling, scored, there[scored])
     cells = sight.on(there, zero_elsewhere=missing == "zero").each(source, n_jobs=n_jobs)

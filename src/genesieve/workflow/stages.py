@@ -21,6 +21,7 @@ from genesieve.core.cells.streamed import streamed
 from genesieve.interpret.genesets import read_gene_sets
 from genesieve.io import FileError, RequestError, open_in_file, read, size_in_memory
 from genesieve.metrics import nmi, purity
+from genesieve.tl._batches import read_batch_column
 from genesieve.tl.fit import given_genes
 from genesieve.workflow.cluster import open_on_dask
 from genesieve.workflow.outputs import KEY
@@ -115,6 +116,10 @@ def _check_batch(adata: AnnData, column: str, name: str) -> None:
     missing = int(adata.obs[column].isna().sum())
     if missing:
         raise RequestError(f"batch must name the batch of every cell, got {missing} missing in {column!r} of {name}")
+    try:
+        read_batch_column(adata, column, KEY).check_sizes()
+    except ValueError as error:
+        raise RequestError(f"batch cannot be used: {error}") from None
 
 
 def _columns(adata: AnnData) -> str:

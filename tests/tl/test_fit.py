@@ -164,7 +164,7 @@ def test_methods_are_named_as_in_the_paper(options, method):
 def test_a_new_fit_removes_what_the_old_one_led_to():
     adata = interpreted()
     tl.ssnmf(adata, 2, 50)
-    assert list(adata.uns) == ["ssnmf"]
+    assert list(adata.uns) == ["ssnmf", "ssnmf_cluster_colors"]
     assert list(adata.obs) == ["class", "ssnmf", "ssnmf_confidence"]
 
 

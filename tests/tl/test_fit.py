@@ -165,7 +165,7 @@ def test_a_new_fit_removes_what_the_old_one_led_to():
     adata = interpreted()
     tl.ssnmf(adata, 2, 50)
     assert list(adata.uns) == ["ssnmf", "ssnmf_cluster_colors"]
-    assert list(adata.obs) == ["class", "ssnmf", "ssnmf_confidence"]
+    assert list(adata.obs) == ["class", "ssnmf", "ssnmf_confidence", "ssnmf_cluster", "ssnmf_cluster_confidence"]
 
 
 @pytest.mark.parametrize("kind", ["h5ad", "zarr"])

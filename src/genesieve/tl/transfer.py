@@ -16,7 +16,7 @@ from genesieve._slots.write import write_cell_fit, write_projection
 from genesieve.core.batches import Scaling
 from genesieve.core.cells.streamed import as_source
 from genesieve.core.schedule import score_cells
-from genesieve.interpret.cell_fit import explained_by_cell
+from genesieve.interpret.cell_fit import FOREIGN, agreement_by_group, explained_by_cell
 from genesieve.interpret.graph import Clusters, together
 from genesieve.interpret.labels import Labelling, label_cells, nearest
 from genesieve.tl._batches import scaled_cells, scaling_for
@@ -82,8 +82,9 @@ def project(
         nearest cells of the fit, in usages and along the leading directions of the selected genes, and
         ``obs["ssnmf_cluster_confidence"]`` by how much of itself it is ahead of the next. How well the programs
         describe a cell is in ``obs["ssnmf_explained"]``, the share of its expression of the selected genes that they
-        reproduce, and ``obs["ssnmf_poor_fit"]`` marks cells with less of it than nearly all of those of the fit (not
-        for fits with batches).
+        reproduce, and ``obs["ssnmf_poor_fit"]`` marks cells with less of it than nearly all of those of the fit, and
+        cells with a label whose mean expression correlates by less than 0.4 with what the programs predict (not for
+        fits with batches).
 
     Warns
     -----
@@ -168,16 +169,30 @@ def _tell_fit(adata: AnnData, key: str, fit: Fit, X: Any, columns: np.ndarray, H
         return
     W = fit.weights[fit.selected][there]
     weights = None if fit.gene_weights is None else fit.gene_weights[fit.selected][there]
-    explained = explained_by_cell(as_source(select_genes(X, columns[there])), W, H, weights)
-    poor = explained < float(usual["low"])
+    source = as_source(select_genes(X, columns[there]))
+    explained = explained_by_cell(source, W, H, weights)
+    agreement = agreement_by_group(source, W, H, H.argmax(axis=1), weights)[H.argmax(axis=1)]
+    poor = (explained < float(usual["low"])) | (agreement < FOREIGN)
     write_cell_fit(adata, key, explained, poor)
     if poor.mean() > MANY_POOR:
-        message = (
-            f"the programs describe {poor.mean():.0%} of the new cells worse than nearly all cells of the fit (median"
-            f" share explained {np.median(explained):.2f}, there {float(usual['median']):.2f}): types that the fit has"
-            " not seen, other depth, or values prepared otherwise"
-        )
-        warnings.warn(message, UserWarning, stacklevel=3)
+        _warn_poor(poor, agreement, explained, usual)
+
+
+def _warn_poor(poor: np.ndarray, agreement: np.ndarray, explained: np.ndarray, usual: dict[str, Any]) -> None:
+    """Say that labels of many cells mean little."""
+    foreign = agreement[agreement < FOREIGN]
+    means = (
+        f": the mean expression of cells with one label correlates by {foreign.max():.2f} at most with what the"
+        " programs predict, that of the fit's own by 0.95 and more"
+        if len(foreign)
+        else ""
+    )
+    message = (
+        f"the programs do not describe {poor.mean():.0%} of the new cells, and their labels are not to be relied on;"
+        f" types that the fit has not seen, or values prepared otherwise{means}; median share explained"
+        f" {np.median(explained):.2f}, in the fit {float(usual['median']):.2f}"
+    )
+    warnings.warn(message, UserWarning, stacklevel=4)
 
 
 def _check_missing(adata: AnnData, genes: pd.Index, there: np.ndarray, missing: str) -> None:

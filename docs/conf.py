@@ -38,6 +38,7 @@ extensions = [
     "sphinx_design",
     "commands",  # the reference of the command line, from its own help
     "links",  # no dead ones inside the site
+    "measured",  # no tables without rows
 ]
 exclude_patterns = ["_build", "_ext", "_static", "_templates", "**.ipynb_checkpoints"]
 templates_path = ["_templates"]

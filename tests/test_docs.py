@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import runpy
 import shlex
 from operator import attrgetter
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import matplotlib as mpl
 import pytest
@@ -106,8 +107,22 @@ def test_a_build_sees_links_to_pages_and_headings_that_are_not_there(tmp_path):
     (tmp_path / "part").mkdir()
     (tmp_path / "index.html").write_text('<h1 id="top"></h1><a href="part/page.html#end">x</a><img src="none.png">')
     (tmp_path / "part" / "page.html").write_text('<a href="../index.html#top">x</a><a href="../#gone">x</a>')
+    (tmp_path / "_static").mkdir()
+    (tmp_path / "_static" / "template.html").write_text('<a href="{{ later }}">x</a>')
     dead = runpy.run_path(str(DOCS / "_ext" / "links.py"))["dead_links"](tmp_path)
     assert dead == ["index.html -> none.png", "index.html -> part/page.html#end", "part/page.html -> ../#gone"]
+
+
+def test_what_was_not_measured_is_not_on_the_site():
+    pytest.importorskip("sphinx")
+    without_empty_parts = runpy.run_path(str(DOCS / "_ext" / "measured.py"))["without_empty_parts"]
+    empty, full = (
+        "<!-- measured: a -->\n\nNot measured yet.\n\n<!-- end -->\n",
+        "<!-- measured: b -->\n| 1 |\n<!-- end -->\n",
+    )
+    page = f"Before.\n\nNothing,\nso far:\n\n{empty}\nSomething:\n\n{full}"
+    assert without_empty_parts(page) == f"Before.\n\n\nSomething:\n\n{full}"
+    assert without_empty_parts(f"# Title\n\n{empty}") == "# Title\n\n"
 
 
 def documented() -> set[str]:
@@ -128,8 +143,20 @@ def test_the_api_page_has_every_public_name_and_no_other():
     assert documented() == public(), "docs/api.md must list what is in __all__"
 
 
-@pytest.mark.parametrize("name", sorted(public() - {"io.can_stay_in_file", "io.size_in_memory"}))  # one-liners
+@pytest.mark.parametrize("name", sorted(public()))
 def test_every_public_function_and_class_has_an_example(name):
     value = attrgetter(name)(gs)
     if callable(value) and not (isinstance(value, type) and issubclass(value, Exception)):
         assert ">>>" in value.__doc__, f"gs.{name} has no example in its docstring"
+
+
+@pytest.mark.parametrize("name", sorted(public()))
+def test_every_public_function_tells_its_parameters_and_what_it_returns(name):
+    value = attrgetter(name)(gs)
+    if isinstance(value, FunctionType):
+        signature = inspect.signature(value)
+        undocumented = [each for each in signature.parameters if not re.search(rf"\b{each}\b", value.__doc__)]
+        assert not undocumented, f"the docstring of gs.{name} lacks {undocumented}"
+        assert signature.return_annotation == "None" or "Returns\n    ---" in value.__doc__, (
+            f"gs.{name}: what it returns"
+        )

@@ -24,7 +24,7 @@ MEDIAN_FUNCTION, MOST_FUNCTIONS = 6, 18  # lines, of half and of nine tenths of 
 PUBLIC = ["datasets", "io", "metrics", "pl", "pp", "tl"]
 # What rooms of the house share with one another, without being public.
 SHARED = {"Recipe", "check_choices", "exclusive_sizes", "given_genes", "name_genes", "order_genes", "relative_to"}
-SHARED |= {"check_comparison", "describe", "read_batch_column", "scored_fit"}
+SHARED |= {"can_stay_in_file", "check_comparison", "describe", "read_batch_column", "scored_fit", "size_in_memory"}
 
 of_modules = pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(ROOT)) for path in MODULES])
 

@@ -42,6 +42,7 @@ class Selection(Suite):
         return jobs + [[job("real", name, 0, (0, 0), {})] for name in given.data]
 
     def fill(self, results: Results, given: Namespace, images: Path) -> dict[str, str]:
+        report.draw(results, images / "selection-signals.png")
         return report.fill(results)
 
 

@@ -24,13 +24,16 @@ def ours(level: str, types: int, activities: int, seed: int, size: dict[str, Any
     began = time.process_time()
     gs.tl.select(adata, random_state=0)
     seconds = time.process_time() - began
-    suggested = adata.uns["ssnmf_select"]["suggested"]
+    found = adata.uns["ssnmf_select"]
+    suggested = found["suggested"]
     raised = int(np.asarray(adata.varm["true_raised"]).any(axis=1).sum())
     return {
         "true_rank": types + activities,
         "rank": int(suggested["n_components"]),
         "true_genes": raised,
         "genes": int(suggested["n_genes"]),
+        "signals": {name: int(number) for name, number in found["signals"].items()},
+        "table": {name: found["table"][name].tolist() for name in ("size", "agreement")},
         "cpu_seconds": seconds,
         "shape": list(adata.shape),
     }

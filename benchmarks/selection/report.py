@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from benchmarks.harness.data import DATA
+from benchmarks.harness.plots import BLACK, BLUE, ORANGE, picture
 from benchmarks.harness.report import NONE, number, table
 from benchmarks.harness.results import Record, Results
 from benchmarks.selection.planted import LEVELS, SHAPES
 
 FACTOR = 1.5
+REPLICATES = 0.85  # as the rule has it
 
 
 def fill(results: Results) -> dict[str, str]:
@@ -70,6 +74,27 @@ def real_table(results: Results) -> str:
     if not body:
         return ""
     return table(["data", "programs", "genes", "NMI as suggested", "NMI with true classes and 2,000 genes"], body)
+
+
+def draw(results: Results, path: Path) -> bool:
+    """A number that is clear beside one that is not: sizes of directions, and what replicates."""
+    clear = [record for record in results.measured(kind="planted", what="medium", shape=[12, 2]) if "table" in record]
+    faded = [record for record in results.measured(kind="real", what="pbmc3k") if "table" in record]
+    shown = {"12 types and 2 activities, planted": clear[:1], "PBMC 3k": faded[:1]}
+    shown = {title: found for title, found in shown.items() if found}
+    if not shown:
+        return False
+    with picture(path, 2, len(shown), size=(4 * len(shown), 5), squeeze=False) as (_, axes):
+        for column, (title, (record,)) in zip(axes.T, shown.items(), strict=True):
+            for ax, name, bound in zip(column, ("size", "agreement"), (1.0, REPLICATES), strict=True):
+                values = np.array(record["table"][name], dtype=float)
+                ax.plot(np.arange(1, len(values) + 1), values, "o", color=BLUE, markersize=4)
+                ax.axhline(bound, color=BLACK, linewidth=0.8, linestyle="--")
+                ax.axvline(record["rank"], color=ORANGE, linewidth=1.0, zorder=0)
+                ax.set_ylabel({"size": "size over the end of noise", "agreement": "agreement of two halves"}[name])
+            column[0].set(title=f"{title}: {record['rank']} suggested", yscale="log")
+            column[1].set_xlabel("directions, and programs, the best first")
+    return True
 
 
 def _listed(records: list[Record], field: str) -> str:

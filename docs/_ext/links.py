@@ -27,7 +27,8 @@ class Page(HTMLParser):
 
 def dead_links(site: Path) -> list[str]:
     """Of all pages of a site, as ``page -> target``."""
-    pages = {file.resolve(): Page(file) for file in site.rglob("*.html")}
+    files = (file for file in site.rglob("*.html") if "_static" not in file.parts)  # themes keep templates there
+    pages = {file.resolve(): Page(file) for file in files}
 
     def is_dead(file: Path, target: str) -> bool:
         parts = urlsplit(target)

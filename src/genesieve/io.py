@@ -23,7 +23,7 @@ from genesieve.core.cells.intact import check_intact
 if TYPE_CHECKING:
     from anndata import AnnData
 
-__all__ = ["FileError", "RequestError", "can_stay_in_file", "open_in_file", "read", "size_in_memory"]
+__all__ = ["FileError", "RequestError", "open_in_file", "read"]
 
 FORMATS = ".h5ad, .zarr, 10x .h5, a folder with matrix.mtx, .csv, .tsv or .txt (also .gz), .loom"
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
@@ -158,10 +158,10 @@ def open_in_file(path: str | PathLike[str], *, use_raw: bool = False) -> AnnData
     use_raw
         Take values and genes of ``.raw``.
 
-    Raises
-    ------
-    FileNotFoundError, FileError, RequestError
-        As `read` does; also for formats that cannot be read in blocks of cells.
+    Returns
+    -------
+    AnnData
+        Lazy. Errors are those of `read`; one more is for formats that cannot be read in blocks of cells.
 
     Examples
     --------

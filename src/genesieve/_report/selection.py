@@ -20,7 +20,7 @@ WIDTH, HEIGHT = 3.6, 2.5  # inches, of a picture
 SIGNALS = {
     "stand_out": "directions of the cells that stand out of the noise",
     "replicate": "programs that are found again in halves of the cells",
-    "enough": "the fewest that predict nearly all that can be predicted",
+    "add": "programs until the next adds little to what can be predicted",
     "held_out": "the lowest error on genes and cells held out",
 }
 VIEWS = {

@@ -140,7 +140,7 @@ def _rank_table(found: Evidence) -> dict[str, np.ndarray]:
     sizes, agreement = np.full((2, found.width), np.nan)
     for column, numbers in (
         (sizes, found.spectrum.sizes / found.spectrum.end_of_noise),
-        (agreement, [] if not found.replication else found.replication[0].sorted_agreement),
+        (agreement, [] if found.replication is None else found.replication.sorted_agreement),
     ):
         shown = min(len(numbers), found.width)
         column[:shown] = numbers[:shown]

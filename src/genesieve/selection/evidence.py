@@ -15,9 +15,6 @@ from genesieve.selection.spectrum import Spectrum, multiply, spectrum
 
 # Ranks beyond the directions that stand out that errors are taken for.
 SHOWN_BEYOND = 5
-# Where few programs replicate, the next fit has those, or this share of the programs before if that is more: programs
-# that are too many spoil each other.
-FEWER = 0.7
 
 
 class Step(NamedTuple):
@@ -58,7 +55,7 @@ class Evidence:
     spectrum: Spectrum
     parts: list[Part]
     errors: Errors
-    replication: list[Replication]  # of as many programs as stand out, then of fewer; none where their number is given
+    replication: Replication | None  # of as many programs as stand out; None where their number is given
     most: int  # programs looked for
 
     @property
@@ -90,11 +87,11 @@ def gather(
     tell("predicting genes and cells held out")
     parts = _parts(R, width, of_parts, saved, threads)
     errors = errors_of(R, parts, width)
-    rounds: list[Replication] = []
+    halves = None
     if (asked is None or len(asked) > 1) and found.n_above > 1:
         tell("fitting programs to halves of the cells")
-        rounds = _replication(R, found.n_above, of_halves, saved, threads)
-    return Evidence(found, parts, errors, rounds, most)
+        halves = _replication(R, found.n_above, of_halves, saved, threads)
+    return Evidence(found, parts, errors, halves, most)
 
 
 def _spectrum(R: np.ndarray, most: int, rng: np.random.Generator, saved: Saved, threads: int) -> Spectrum:
@@ -121,13 +118,5 @@ def _parts(R: np.ndarray, width: int, rng: np.random.Generator, saved: Saved, th
     return [Part(genes, stored[str(number)]) for number, genes in enumerate(stored["genes"])]
 
 
-def _replication(R: np.ndarray, rank: int, rng: np.random.Generator, saved: Saved, threads: int) -> list[Replication]:
-    """As many programs as stand out, then fewer, until most of them replicate."""
-    rounds: list[Replication] = []
-    while not rounds or (rank > 1 and not rounds[-1].is_whole):
-        if rounds:
-            rank = max(rounds[-1].n_found, int(rank * FEWER), 1)
-        draw = rng.spawn(1)[0]
-        stored = saved.step(f"halves {rank}", lambda: replication(R, rank, draw, threads)._asdict())  # noqa: B023
-        rounds.append(Replication(**stored))
-    return rounds
+def _replication(R: np.ndarray, rank: int, rng: np.random.Generator, saved: Saved, threads: int) -> Replication:
+    return Replication(**saved.step("halves", lambda: replication(R, rank, rng, threads)._asdict()))

@@ -23,7 +23,7 @@ PARTS = 3
 MOST_LEVERAGE = 0.9
 # Of the genes that earn a place, the share that may do so by chance. About as many are then let in wrongly as are left
 # out wrongly, so that their number is near that of the genes that programs raise.
-FALSE_DISCOVERIES = 0.1
+FALSE_DISCOVERIES = 0.2
 
 
 class Gains(NamedTuple):

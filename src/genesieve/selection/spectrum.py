@@ -15,7 +15,7 @@ from scipy.sparse.linalg import svds
 from genesieve.core.cells.sources import side_by_side
 from genesieve.selection.standardise import equalise
 
-SIGN_DRAWS = 3
+SIGN_DRAWS = 2
 # The largest singular value of noise scatters by about 0.63 (n^-1/2 + p^-1/2)^(1/3) (Johnstone 2001); a direction
 # counts from so many of these above the mean of the draws.
 SPREAD = 0.634
@@ -49,8 +49,8 @@ def spectrum(R: np.ndarray, most: int, rng: np.random.Generator, threads: int = 
     most = min(most, min(R.shape) - 1)
     above, width = 1, min(most, 2 * MARGIN)
     all_rows, all_columns = (np.ones(size, dtype=R.dtype) for size in R.shape)
+    found = leading(R, width, rng)
     for number in range(ROUNDS):
-        found = leading(R, width, rng)
         noise = _without(R, found, above)
         if number:
             rows, columns = (factors.astype(np.float32) for factors in equalise(noise))

@@ -12,6 +12,7 @@ from genesieve._anndata import check_unique_genes, own, read_values, select_gene
 from genesieve._checks import check_integer
 from genesieve._random import as_generator
 from genesieve._slots.write import write_path, write_selection
+from genesieve.estimators._progress import watched_choice
 from genesieve.estimators.ssnmf import SSNMF
 from genesieve.selection.choose import select as choose
 from genesieve.selection.evidence import Step
@@ -39,14 +40,16 @@ def select(
     callback: Callable[[Step], object] | None = None,
     random_state: Any = 0,
     copy: bool = False,
+    verbose: bool | None = None,
 ) -> AnnData | None:
     """Suggest how many programs and how many genes to ask `genesieve.tl.ssnmf` for, and keep the evidence.
 
-    Two signals decide on the number of programs: as many are fitted as there are directions of the cells that stand
-    out of the noise, once it is even over cells and genes, and those count that two disjoint halves of the cells agree
-    on. The number of genes is how many are predicted by the other genes better than by their mean at the depth of each
-    cell, clearly and after correction for multiple testing. Values may be logged: where they are logarithms of counts
-    at some depth, this is undone first. Of many cells a sample is looked at.
+    Two signals decide on the number of programs. As many are fitted as there are directions of the cells that stand
+    out of the noise, once it is even over cells and genes. If most of them are found again in two disjoint halves of
+    the cells, that is their number; if not, programs fade, and they are counted while the next one adds to what can be
+    predicted of genes and cells held out. The number of genes is how many are predicted by the other genes better than
+    by their mean at the depth of each cell, after correction for multiple testing. Values may be logged: where they
+    are logarithms of counts at some depth, this is undone first. Of many cells a sample is looked at.
 
     Parameters
     ----------
@@ -70,6 +73,8 @@ def select(
         Seed of the sample, and of the signs and parts that stand for chance.
     copy
         Return a copy with the result instead of working in place.
+    verbose
+        Show a bar; ``None``: where it takes more than some seconds, on a terminal or in a notebook.
 
     Returns
     -------
@@ -86,7 +91,8 @@ def select(
             A row for each gene, those that clearly earn a place first: ``gain``, the share of its variation that the
             others predict, its ``standard_error``, ``p_adjusted`` and whether it ``earns`` a place.
         ``signals``
-            The number of programs by each: ``stand_out``, ``replicate`` (suggested) and ``held_out`` (lowest error).
+            The number of programs by each: ``stand_out``, ``replicate``, ``add`` (to what can be predicted) and
+            ``held_out`` (the lowest error).
         ``reason``, ``values``, ``n_cells``
             Why, in a sentence; what the values were found to be; how many cells were looked at.
 
@@ -110,16 +116,11 @@ def select(
     budgets = _allowed(n_genes, int(given.sum()), "n_genes")
     X = read_values(adata, layer=layer, use_raw=use_raw)
     X = X if given.all() else select_genes(X, given)
-    found = choose(
-        X,
-        n_components=allowed,
-        n_genes=budgets,
-        rng=as_generator(random_state),
-        batch=None if batch_key is None else read_batch_column(adata, batch_key).of_cell,
-        n_jobs=n_jobs,
-        checkpoint=checkpoint,
-        callback=callback,
-    )
+    batch = None if batch_key is None else read_batch_column(adata, batch_key).of_cell
+    about: dict[str, Any] = {"batch": batch, "n_jobs": n_jobs, "checkpoint": checkpoint}
+    with watched_choice(callback, verbose) as tell:
+        rng = as_generator(random_state)
+        found = choose(X, n_components=allowed, n_genes=budgets, rng=rng, callback=tell, **about)
     write_selection(adata, key_added, found, adata.var_names[given])
     return adata if copy else None
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 
 import anndata as ad
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import genesieve as gs
 from genesieve import pp, tl
+from genesieve.tl.fit import _warn_spare
 from small_fits import SETS, STORAGES, TABLES, fitted, interpreted, make, values
 
 pytestmark = [
@@ -274,3 +276,17 @@ def test_unlogged_values_are_warned_about_once():
     adata.X = adata.X * 50.5
     with pytest.warns(UserWarning, match="the values look like linear values"):
         tl.ssnmf(adata, 3, 120)
+
+
+def test_programs_that_there_are_too_many_of_are_warned_of():
+    W, H = np.eye(10)[:4] + 0.01, np.full((400, 4), 0.1)
+    H[np.arange(400), np.repeat([0, 1, 2, 3], [200, 150, 49, 1])] = 1.0
+    model = SimpleNamespace(components_=W, gene_weights_=None)
+    with pytest.warns(UserWarning, match=r"hardly any cell: 3 \(1\); ask for fewer programs"):
+        _warn_spare(model, H)
+    model.components_ = W[[0, 1, 0, 3]]
+    with pytest.warns(UserWarning, match=r"nearly the same genes \(cosine above 0\.\d+\): 0 and 2 \(1\.00\)"):
+        _warn_spare(model, H)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _warn_spare(SimpleNamespace(components_=W[:3], gene_weights_=None), H[:399, :3])

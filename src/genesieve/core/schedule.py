@@ -132,7 +132,7 @@ class Schedule:
         as_is = self._settles_as_is(many)
         journal.enter(SETTLE)
         if cells is not problem.cells:
-            early = self._early(problem, cells, (1.0 if as_is else SETTLE_TOLERANCE) * problem.tol)
+            early = self._early(problem, cells, problem.tol if as_is else self._settle_tolerance(problem.tol))
             fitted = self._solve(replace(early, penalty=placed.penalty), placed.factors, Journal(journal.advance))
             factors = fitted.factors if many is problem.cells else Factors(FROM_ZERO, fitted.factors.W)
             journal.passes += many is problem.cells  # over all of X, if only on some directions
@@ -153,6 +153,11 @@ class Schedule:
             lambda start: self._solve(early, start), [placed.factors, *placed.others], problem.cells.threads
         )
         return placed._replace(factors=Factors(FROM_ZERO, best_of(tried).factors.W))
+
+    def _settle_tolerance(self, tol: float) -> float:
+        """What to settle to before a fit goes to ``tol`` on X: at high ranks X has the more to mend, however fine."""
+        thorough = SETTLE_TOLERANCE * tol
+        return thorough if self.rank <= LOW_RANK else max(thorough, min(fine_tolerance(self.rank), tol))
 
     def _settles_as_is(self, many: Cells) -> bool:
         """Whether quick steps on X itself come before the exact ones: on few cells, which all are in memory then."""

@@ -76,7 +76,7 @@ def test_key_added_renames_all_slots_together():
     tl.panel(adata, 10, key="mine")
     slots = [*adata.uns, *adata.obsm, *adata.varm, *adata.obs.columns, *adata.var.columns]
     assert all("mine" in slot for slot in slots if slot != "class")
-    assert len(slots) == 11 + 1 + 3 + 5 + 3
+    assert len(slots) == 12 + 1 + 4 + 7 + 3
 
 
 def test_genes_that_were_not_given_have_no_weight():
@@ -166,8 +166,8 @@ def test_methods_are_named_as_in_the_paper(options, method):
 def test_a_new_fit_removes_what_the_old_one_led_to():
     adata = interpreted()
     tl.ssnmf(adata, 2, 50)
-    assert list(adata.uns) == ["ssnmf"]
-    assert list(adata.obs) == ["class", "ssnmf", "ssnmf_confidence"]
+    assert list(adata.uns) == ["ssnmf", "ssnmf_cluster_colors"]
+    assert list(adata.obs) == ["class", "ssnmf", "ssnmf_confidence", "ssnmf_cluster", "ssnmf_cluster_confidence"]
 
 
 @pytest.mark.parametrize("kind", ["h5ad", "zarr"])

@@ -13,7 +13,7 @@ import numpy as np
 
 from genesieve import pp, tl
 from genesieve._slots.read import read_fit, read_preparation, read_projection
-from genesieve._slots.write import bare_fit, write_batch_scales, write_gene_weights, write_preparation
+from genesieve._slots.write import bare_fit, write_batch_scales, write_directions, write_gene_weights, write_preparation
 from genesieve.io import FileError
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def save_model(adata: AnnData, folder: Path, *, key: str = "ssnmf") -> None:
     arrays = {"weights": fit.weights[fit.selected]}
     if fit.gene_weights is not None:
         arrays["gene_weights"] = fit.gene_weights[fit.selected]
+    if fit.reference is not None:
+        arrays["directions"] = fit.directions[fit.selected].astype(np.float32)
     if fit.batches is not None:
         arrays |= {"batch_scales": fit.batch_scales[fit.selected], "levels": fit.levels[fit.selected]}
     plain = _pull_arrays({name: value for name, value in fit.record.items() if name != "history"}, arrays, "fit")
@@ -82,14 +84,16 @@ def _assembled(description: dict[str, Any], arrays: dict[str, np.ndarray]) -> An
     if not isinstance(key, str) or weights.ndim != 2 or len(weights) != len(genes):
         raise ValueError(f"the key {key!r}, {len(genes)} genes and weights of shape {weights.shape}")
     for name, array in arrays.items():
-        if array.dtype.kind != "U" and not (
-            array.dtype.kind in "fiub" and np.isfinite(array).all() and (array >= 0).all()
-        ):
-            raise ValueError(f"{name} must be numbers that are not negative, or words")
+        if array.dtype.kind != "U" and not (array.dtype.kind in "fiub" and np.isfinite(array).all()):
+            raise ValueError(f"{name} must be numbers or words")
+    if any((arrays[name] < 0).any() for name in ("weights", "gene_weights", "batch_scales") if name in arrays):
+        raise ValueError("negative weights or scales")
     no_usages = np.zeros((0, weights.shape[1]), dtype=weights.dtype)
     adata = bare_fit(key, genes, weights, no_usages, _put_arrays(description["fit"], arrays, "fit"))
     if "gene_weights" in arrays:
         write_gene_weights(adata, key, arrays["gene_weights"])
+    if "directions" in arrays:
+        write_directions(adata, key, arrays["directions"])
     if "batch_scales" in arrays:
         write_batch_scales(adata, key, arrays["batch_scales"], arrays["levels"])
     write_preparation(adata, _put_arrays(description["prepare"], arrays, "prepare"))

@@ -122,7 +122,7 @@ def _draw_ranks(ax: Axes, table: pd.DataFrame, suggested: int, view: str) -> Non
         label(ax.set_ylabel, "size over the end of noise")
     else:
         _draw_line(ax, ranks, table["agreement"].to_numpy(), REPLICATES, "found in both halves")
-        ax.set_ylim(min(0.0, float(np.nanmin(table["agreement"], initial=0.0))) - 0.03, 1.03)
+        ax.set_ylim(float(table["agreement"].dropna().to_numpy().min(initial=0.0)) - 0.03, 1.03)
         label(ax.set_ylabel, "agreement of two halves")
     ax.axvline(suggested, color=OKABE_ITO[1], linewidth=1.0, zorder=0)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))

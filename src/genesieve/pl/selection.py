@@ -141,7 +141,7 @@ def _draw_line(ax: Axes, ranks: np.ndarray, values: np.ndarray, bound: float, wo
         "fontsize": SMALL,
         "color": LOUD,
     }
-    ax.annotate(words, (ranks[-1], bound), **place)
+    ax.annotate(words, (ranks.max(initial=1), bound), **place)
     above = values >= bound
     for mask, color in ((above, OKABE_ITO[0]), (~above, QUIET)):
         ax.plot(ranks[mask], values[mask], "o", color=color, markersize=4)

@@ -50,7 +50,7 @@ def measure(data: str, seed: int) -> Record:
     for program in range(fitted.rank):
         types = adata.obs.loc[adata.obs["ssnmf"] == str(program), classes].value_counts()
         leading = {"before": leading_terms(before, order[program]), "after": leading_terms(now, program)}
-        genes = markers.loc[markers["program"] == str(program), "gene"].head(5).tolist()
+        genes = markers.loc[markers["program"] == program, "gene"].head(5).tolist()
         most = str(types.index[0]) if types.sum() else "-"
         programs.append({"cells": int(types.sum()), "type": most, "markers": genes, **leading})
     return {"programs": programs}
@@ -65,5 +65,5 @@ def zero_baseline() -> dict[str, str]:
 
 def leading_terms(table: pd.DataFrame, program: int) -> list[str]:
     """The sets with the smallest p-values that share genes with the program."""
-    rows = table[(table["program"] == str(program)) & (table["overlap"] > 0)]
+    rows = table[(table["program"] == program) & (table["overlap"] > 0)]
     return rows.sort_values("p_value", kind="stable")["term"].head(LEADING).astype(str).tolist()

@@ -25,10 +25,11 @@ class Ranks(Suite):
         parser.add_argument("--ranks", nargs="+", type=int, default=list(RANKS), metavar="RANK")
         parser.add_argument("--peers", nargs="+", default=list(PEERS), choices=list(PEERS), metavar="NAME")
         parser.add_argument("--seeds", type=int, default=3, help="of our fits; peers run from one")
+        parser.add_argument("--jobs", type=int, default=1, help="threads of each run, where a peer knows them")
 
     def batches(self, given: Namespace) -> list[list[Job]]:
         return [
-            [rank_job(name, peer, rank, seed, given.quick)]
+            [rank_job(name, peer, rank, seed, n_jobs=given.jobs, quick=given.quick)]
             for name, matrix in matrices(given.quick).items()
             for rank in matrix.ranks
             for peer in given.peers
@@ -42,8 +43,8 @@ class Ranks(Suite):
         return report.fill(results, images)
 
 
-def rank_job(data: str, peer: str, rank: int, seed: int, quick: bool) -> Job:
-    about = {"data": data, "peer": peer, "rank": rank, "seed": seed, "quick": quick}
+def rank_job(data: str, peer: str, rank: int, seed: int, *, n_jobs: int, quick: bool) -> Job:
+    about = {"data": data, "peer": peer, "rank": rank, "seed": seed, "n_jobs": n_jobs, "quick": quick}
     return Job(f"{data}/{peer}/{rank}/{seed}", about)
 
 

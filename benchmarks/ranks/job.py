@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.harness.meter import available_threads
 from benchmarks.harness.results import Record
 from benchmarks.ranks.data import matrices
 from benchmarks.ranks.peers import ITERATIONS, PEERS
@@ -15,12 +14,12 @@ from benchmarks.speed.score import nbytes, scored
 WARM_UP_CELLS, WARM_UP_RANKS = 300, (2, 18)
 
 
-def take(data: str, peer: str, rank: int, seed: int, quick: bool) -> Record:
+def take(data: str, peer: str, rank: int, seed: int, n_jobs: int, quick: bool) -> Record:
     """The end of a run, and its course where the peer tells it."""
     who, matrix = PEERS[peer], matrices(quick)[data]
     versions = who.versions()
     X = matrix.load()
-    task = Task(rank, matrix.n_genes or 0, (seed,), ITERATIONS, available_threads())
+    task = Task(rank, matrix.n_genes or 0, (seed,), ITERATIONS, n_jobs)
     if who.group != "peers":
         for few in WARM_UP_RANKS:
             list(who.run(X[:WARM_UP_CELLS], replace(task, rank=few)))

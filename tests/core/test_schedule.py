@@ -24,3 +24,16 @@ def test_a_fit_ends_on_x_itself_and_no_higher_than_one_without_approximation(mon
     for module in (schedule, starts):
         monkeypatch.setattr(module, "low_rank_approximation", lambda cells, rank, rng, near=None: cells)
     assert fitted.reconstruction_err_ <= 1.005 * fit().reconstruction_err_
+
+
+@pytest.mark.parametrize("rank", [2, 16, 17, 64, 1000])
+@pytest.mark.parametrize("tol", [1e-9, 2e-5, 1e-2])
+def test_a_fit_settles_finer_than_it_ends_and_no_finer_at_a_higher_rank(rank, tol):
+    def settles_to(rank):
+        about = {"init": "nmf", "max_iter": 1, "tol": tol, "line_search": False, "required": None}
+        plain = {"n_genes": None, "sparsity": None, "orthogonality": 0.0, "solver": "bcd"}
+        return schedule.Schedule(rank, **plain, **about)._settle_tolerance(tol)
+
+    assert settles_to(2) == schedule.SETTLE_TOLERANCE * tol
+    assert settles_to(2) <= settles_to(rank) <= tol
+    assert settles_to(rank) <= settles_to(2 * rank)

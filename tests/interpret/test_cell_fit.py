@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from genesieve.core.cells.streamed import as_source
-from genesieve.interpret.cell_fit import evenly_spread, explained_by_cell, usual_fit
+from genesieve.interpret.cell_fit import agreement_by_group, evenly_spread, explained_by_cell, usual_fit
 from genesieve.interpret.programs import flags, tiny_programs
 
 RNG = np.random.default_rng(0)
@@ -55,3 +55,23 @@ def test_programs_to_look_at_twice_are_flagged_and_no_others():
 
 def test_of_few_cells_only_programs_without_any_are_flagged():
     assert flags(np.eye(3), np.array([0, 0, 1])) == ["", "", "leads no cell"]
+
+
+@pytest.mark.parametrize("weights", [None, RNG.random(30) + 0.1])
+def test_means_of_groups_agree_where_programs_describe_them(weights):
+    usages = RNG.random((60, 3))
+    described, foreign = usages @ W.T + 0.5 * RNG.random((60, 30)), RNG.random((60, 30))
+    group = np.repeat([0, 1, 2], [30, 25, 5])
+    scale = np.ones(30) if weights is None else weights
+    for cells in (described, foreign):
+        found = agreement_by_group(as_source(sparse.csr_array(cells)), W, usages, group, weights)
+        means = [(cells[group == g].mean(axis=0), (usages @ W.T)[group == g].mean(axis=0)) for g in (0, 1)]
+        expected = [np.corrcoef(seen * scale, predicted * scale)[0, 1] for seen, predicted in means]
+        np.testing.assert_allclose(found[:2], expected)
+        assert np.isnan(found[2])  # too few to tell
+    assert agreement_by_group(as_source(described), W, usages, group)[0] > 0.95
+
+
+def test_groups_without_expression_or_without_cells_are_no_error():
+    found = agreement_by_group(as_source(np.zeros((12, 30))), W, np.zeros((12, 3)), np.full(12, 1))
+    assert np.isnan(found[0]) and found[1] == 0  # noqa: PT018

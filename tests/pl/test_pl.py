@@ -23,6 +23,7 @@ from matplotlib.transforms import Bbox
 
 import genesieve as gs
 from genesieve import pl, tl
+from genesieve._slots.write import bare_fit, write_groups
 from genesieve.pl._parts import spread_out, thin
 from genesieve.pl._style import OKABE_ITO, TOL_MUTED, TOL_VIBRANT, distinct_colors
 from genesieve.pl.sets import exclusive_sizes
@@ -385,7 +386,7 @@ def test_top_genes_has_a_panel_a_program(adata):
     table = adata.uns["ssnmf_top_genes"]
     assert panels.shape == (RANK,)
     for program, ax in enumerate(panels):
-        rows = table[table["program"] == str(program)].head(4)
+        rows = table[table["program"] == program].head(4)
         assert tick_names(ax.yaxis) == list(rows["gene"])
         np.testing.assert_allclose([bar.get_width() for bar in ax.patches], rows["weight"])
         assert ax.get_title() == f"program {program}"
@@ -415,7 +416,7 @@ def test_overlap_of_many_intersections_says_how_many(adata):
 def test_venn_regions_add_up(adata, programs):
     ax = pl.overlap(adata, programs=programs)
     table = adata.uns["ssnmf_biclusters"]
-    chosen = table[table["program"].isin([str(program) for program in programs])]
+    chosen = table[table["program"].isin(list(programs))]
     counts = [int(text) for text in texts_of(ax) if text.isdigit()]
     assert len(counts) == 2 ** len(programs) - 1
     assert sum(counts) == chosen["gene"].nunique()
@@ -551,7 +552,7 @@ def test_markers_are_shown_with_their_scores_and_in_their_cells(adata):
     table = tl.markers(adata, 4, fdr=None)
     panels = pl.top_genes(adata, n_genes=4)
     for program, panel in enumerate(panels):
-        rows = table[table["program"] == str(program)]
+        rows = table[table["program"] == program]
         assert [text.get_text() for text in panel.get_yticklabels()] == list(rows["gene"])
         np.testing.assert_allclose([bar.get_width() for bar in panel.patches], rows["score"])
     assert panels[-1].get_xlabel() == "gene score"
@@ -586,3 +587,16 @@ def test_a_few_genes_of_each_bicluster_are_shown_once_and_all_named(adata):
     assert image.shape[0] <= 3 * table["program"].nunique()
     names = [text.get_text() for text in ax.texts if text.get_text() in set(table["gene"])]
     assert len(names) == len(set(names)) == image.shape[0]
+
+
+def test_cells_of_small_programs_are_drawn_wide_enough_to_see():
+    usages = np.full((1000, 3), 0.1)
+    usages[np.arange(1000), np.repeat([0, 1, 2], [600, 397, 3])] = 1.0
+    small = bare_fit("ssnmf", [f"g{i}" for i in range(5)], np.ones((5, 3)), usages, {})
+    write_groups(small, "ssnmf", usages.argmax(axis=1), ["0", "1", "2"], ["#000000", "#777777", "#ffffff"])
+    ax = pl.usages(small, scale=None)
+    owner = image_of(ax).argmax(axis=0)
+    assert (owner == 2).sum() >= 15
+    assert (owner == 0).sum() == 600
+    assert "1,000 cells" in ax.get_xlabel()
+    assert "small ones drawn wider" in ax.get_xlabel()

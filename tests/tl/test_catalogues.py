@@ -60,7 +60,7 @@ def test_names_of_a_catalogue_are_those_of_its_programs(fitted):
     adata.obs["donor"] = np.arange(adata.n_obs).astype(str)
     adata.obs["donor"] = "d" + pd.Series(np.arange(adata.n_obs) % 4, index=adata.obs_names).astype(str)
     adata.obs["arm"] = np.where(np.arange(adata.n_obs) % 4 < 2, "a", "b")
-    assert tl.compare(adata, "arm", "donor", key="catalogue")["program"].tolist() == ["0", "1", "2"]
+    assert tl.compare(adata, "arm", "donor", key="catalogue")["program"].tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_biclusters_find_the_planted_blocks():
     assert sizes["n_genes"].tolist() == table.groupby("program").size().tolist()
     assert (table["z"] > 0.5).all()
     for program, genes in table.groupby("program")["gene"]:
-        cells = adata.obs.loc[adata.obs["ssnmf"] == program, "class"]
+        cells = adata.obs.loc[adata.obs["ssnmf"] == str(program), "class"]
         first, stop = gs.datasets.CLASS_GENES[int(cells.mode()[0])]
         inside = genes.str[1:].astype(int).between(first, stop - 1)
         assert inside.mean() > 0.9
@@ -70,7 +70,7 @@ def test_enrichment_tests_every_program_against_every_set():
     table = tl.enrich(adata, SETS, genes="biclusters")
     assert len(table) == 6
     genes = tl.biclusters(adata)
-    lists = [genes.loc[genes["program"] == program, "gene"].tolist() for program in "012"]
+    lists = [genes.loc[genes["program"] == program, "gene"].tolist() for program in range(3)]
     tests = genesets.over_representation(lists, SETS, list(adata.var_names))
     got = table.sort_values(["program", "term"])["p_value"].to_numpy().reshape(3, 2)
     np.testing.assert_allclose(got, tests.p_value)
@@ -147,7 +147,7 @@ def test_the_default_labels_pollen_better_than_the_papers_model(pollen_fit):
 def test_pathways_of_pollen_are_those_the_paper_reports(pollen_fit):
     table = tl.enrich(pollen_fit, shared_file("data", "genesets", "c2.cp.kegg.v7.5.1.symbols.gmt"), genes="biclusters")
     found = table[table["p_adjusted"] < 0.05]
-    by_group = dict(zip(*_group_of_program(pollen_fit), strict=True))
+    by_group = _group_of_program(pollen_fit)
     terms = {by_group[program]: set(rows["term"].str[5:]) for program, rows in found.groupby("program")}
     assert all("RIBOSOME" in found_terms for found_terms in terms.values())
     assert {"PARKINSONS_DISEASE", "ALZHEIMERS_DISEASE", "OXIDATIVE_PHOSPHORYLATION"} <= terms["blood"]
@@ -162,11 +162,12 @@ def test_pathways_of_pollen_are_those_the_paper_reports(pollen_fit):
     assert reported - at_the_edge <= terms["dermal"]
 
 
-def _group_of_program(adata: ad.AnnData) -> tuple[list[str], list[str]]:
-    """Programs, and the class that each is pure in; the mixed one by its rarest class."""
+def _group_of_program(adata: ad.AnnData) -> dict[int, str]:
+    """Programs by number, and the class that each is pure in; the mixed one by its rarest class."""
     cells = pd.crosstab(adata.obs["ssnmf"], adata.obs["group"])
-    groups = ["pluripotent" if row["pluripotent"] else str(row.idxmax()) for _, row in cells.iterrows()]
-    return [str(program) for program in cells.index], groups
+    return {
+        int(program): "pluripotent" if row["pluripotent"] else str(row.idxmax()) for program, row in cells.iterrows()
+    }
 
 
 def test_infinite_values_and_gene_sets_of_another_type_are_refused():
@@ -192,3 +193,16 @@ def test_markers_carry_a_weight():
     fit = read_fit(adata, "ssnmf")
     for program, genes in enumerate(marker_genes(fit)):
         assert set(genes) == set(fit.genes[fit.weights[:, program] > 0])
+
+
+def test_programs_sort_by_number_in_tables_and_labels(tmp_path):
+    X = np.random.default_rng(0).random((60, 40))
+    adata = ad.AnnData(X)
+    tl.ssnmf(adata, 12, 20)
+    adata.write_h5ad(tmp_path / "fit.h5ad")
+    adata = ad.read_h5ad(tmp_path / "fit.h5ad")
+    numbers = tl.top_genes(adata)["program"]
+    assert numbers.dtype.kind == "i"
+    assert numbers.is_monotonic_increasing
+    assert adata.obs["ssnmf"].cat.categories.tolist() == [str(number) for number in range(12)]
+    assert adata.obs["ssnmf"].sort_values().astype(int).is_monotonic_increasing

@@ -98,3 +98,20 @@ def test_new_values_of_another_kind_are_warned_about():
     new.X = np.rint(new.X * 10)
     with pytest.warns(UserWarning, match="fitted to log values, the new ones look like counts"):
         tl.project(new, fitted())
+
+
+def test_foreign_cells_on_few_shared_genes_are_flagged_and_said():
+    old = gs.datasets.demo()
+    tl.ssnmf(old, 6, 200)
+    few = old.var_names[old.var["ssnmf_selected"]][::3]
+    own = gs.datasets.demo()[:, few].copy()
+    with pytest.warns(UserWarning, match="cells are scored by 67 of the model's 200 genes") as said:
+        tl.project(own, old, missing="ignore")
+    assert len(said) == 1
+    assert own.obs["ssnmf_poor_fit"].mean() < 0.02
+    foreign = own.copy()
+    foreign.var_names = np.random.default_rng(0).permutation(foreign.var_names)  # cells of no type that there is
+    with pytest.warns(UserWarning, match=r"67 of|relied on") as said:
+        tl.project(foreign, old, missing="ignore")
+    assert any("of the new cells, and their labels are not to be relied on" in str(one.message) for one in said)
+    assert foreign.obs["ssnmf_poor_fit"].mean() > 0.3  # of no type: some programs fit them by chance

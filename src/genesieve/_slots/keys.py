@@ -129,7 +129,7 @@ class Keys:
 
     @property
     def poor_fit(self) -> str:
-        """``obs``: whether programs describe a new cell worse than nearly all of those of the fit."""
+        """``obs``: whether programs describe a new cell worse than those of the fit, or hardly those of its label."""
         return f"{self.key}_poor_fit"
 
     @property

@@ -114,7 +114,7 @@ def write_catalogue_usages(
     _forget(adata, Keys(key))
     _write_usages(adata, Keys(key), H, found)
     adata.uns[Keys(key).fit] = {"method": "catalogue", "gene_gram": gene_gram}
-    write_found(adata, key, annotation=pd.DataFrame({"program": np.arange(len(names)).astype(str), "name": names}))
+    write_found(adata, key, annotation=pd.DataFrame({"program": np.arange(len(names)), "name": names}))
     rename_labels(adata, key, names)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -14,10 +13,11 @@ from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Te
 
 from genesieve.cli._screen import in_flags, plain
 from genesieve.core.solvers import Progress as Step
+from genesieve.core.solvers import Stand
+from genesieve.estimators._progress import Forecast, Outlook, about_left
 from genesieve.selection.evidence import Step as Choice
 from genesieve.workflow import Watcher
 
-USUAL_TOLERANCE = 1e-4  # a fit ends when its objective falls by less, or by about as much
 QUIET_SECONDS = 30.0  # between lines in a log file, where no bar can be drawn
 
 WORDS = {
@@ -78,32 +78,13 @@ class Screen(Watcher):
 
     @contextmanager
     def fit(self, most_iterations: int | None) -> Iterator[Callable[[Step], bool]]:
-        """A bar over the iterations, with objective and time left."""
-        objective, left = TextColumn("{task.fields[objective]}"), TextColumn("{task.fields[left]}")
-        bar = self._bar(BarColumn(), objective, TimeElapsedColumn(), left)
-        # Without a total the bar only moves: programs are placed on a sample first, which no iteration counts.
-        task = bar.add_task("placing programs on a sample of the cells", total=None, objective="", left="")
-        pace = Pace()
-        began = spoke = time.perf_counter()
-        last: Step | None = None
-        count = 0
-
-        def callback(step: Step) -> bool:
-            nonlocal last, spoke, count
-            last, count = step, count + 1
-            now = time.perf_counter()
-            left = pace.left(step.objective, now)
-            words = f"objective {step.objective:.6g}"
-            bar.update(task, description=f"fitting, iteration {count}", objective=words, left=left)
-            if bar.disable and now - spoke > QUIET_SECONDS:
-                spoke = now
-                self.console.print(f"fitting, iteration {count}: {words} {left}")
-            return self.stopped
-
+        """A bar over the whole fit, with what it is about and an estimate of the time left."""
+        bar = self._bar(BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[left]}"))
+        seen, began = _Seen(self, bar), time.perf_counter()
         with self._one_more_chance(), bar:
             self.console.print("fitting; Ctrl-C ends the fit early and keeps what it has")
-            yield callback
-        took = f"{time.perf_counter() - began:.1f} s"
+            yield seen
+        took, count, last = f"{time.perf_counter() - began:.1f} s", seen.count, seen.last
         reached = f", objective {last.objective:.6g}" if last is not None else ""
         self.console.print(f"fitting: {count} iteration{'' if count == 1 else 's'}{reached}, {took}")
         if self.stopped:
@@ -136,26 +117,29 @@ class Screen(Watcher):
             signal.signal(signal.SIGINT, before)
 
 
-class Pace:
-    """How long a fit will take, from how its objective falls: an estimate, and none before there is ground for one."""
+class _Seen:
+    """What is seen of a fit: a monitor that moves the bar, or in a log file says a line now and then."""
 
-    def __init__(self) -> None:
-        self._before: tuple[float, float] | None = None  # objective and time of the last iteration
-        self._fall = 0.0  # of the last iteration, relative
+    def __init__(self, screen: Screen, bar: Progress) -> None:
+        self.count = 0
+        self.last: Step | None = None
+        self._screen, self._bar, self._forecast = screen, bar, Forecast()
+        self._task = bar.add_task("preparing the fit", total=None, left="")
+        self._spoke = time.perf_counter()
 
-    def left(self, objective: float, now: float) -> str:
-        """About how long it is, told after an iteration; falls are taken to shrink as the last ones did."""
-        before, self._before = self._before, (objective, now)
-        if before is None or not before[0] > 0:
-            return ""
-        fall, last = (before[0] - objective) / before[0], self._fall
-        self._fall = fall
-        if not last > fall > USUAL_TOLERANCE:
-            return ""
-        iterations = math.log(fall / USUAL_TOLERANCE) / math.log(last / fall)
-        return about_left(iterations * (now - before[1]))
+    def __call__(self, step: Step) -> bool:
+        self.count, self.last = self.count + 1, step
+        self._show(self._forecast.step(step))
+        return self._screen.stopped
 
+    def stands(self, stand: Stand) -> None:
+        """Show where the fit stands."""
+        self._show(self._forecast.stands(stand))
 
-def about_left(seconds: float) -> str:
-    """How long it will be, in words."""
-    return f"about {seconds / 60:.0f} min left" if seconds >= 90 else f"about {seconds:.0f} s left"
+    def _show(self, outlook: Outlook) -> None:
+        # Without a total the bar only moves to and fro: better than a share without ground.
+        total, done = (None, 0.0) if outlook.share is None else (1.0, outlook.share)
+        self._bar.update(self._task, description=outlook.words, total=total, completed=done, left=outlook.time_left)
+        if self._bar.disable and time.perf_counter() - self._spoke > QUIET_SECONDS:
+            self._spoke = time.perf_counter()
+            self._screen.console.print(f"{outlook.words} {outlook.time_left}".strip())

@@ -19,7 +19,10 @@ from genesieve.core.consensus import agreed
 from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
 from genesieve.core.objective import Overlap, Penalty, gram_of
 from genesieve.core.solvers import (
+    FINISH,
     LOW_RANK,
+    PLACE,
+    SETTLE,
     SOLVERS,
     Factors,
     Journal,
@@ -90,24 +93,28 @@ class Schedule:
     def fit(self, cells: Cells, rng: np.random.Generator, *, journal: Journal | None = None) -> Result:
         """Fit from one start, or on from the snapshot of the journal."""
         problem, journal = self._problem(cells), journal or Journal()
+        journal.n_cells = cells.shape[0]
         with single_threaded_blas():  # between passes its threads would spin on the cores that the next pass needs
             if not isinstance(self.init, str):
                 return self._solve(problem, self.init, journal)
             if self._solver.needs_usages:
                 return self._solve(problem, STARTS[self.init](cells, self.rank, rng), journal)
             many = sampling.many_cells(cells, rng)
-            placed = self._place(many, problem, rng) if self.init == "nmf" and sampling.is_large(many) else None
+            placed = (
+                self._place(many, problem, rng, journal) if self.init == "nmf" and sampling.is_large(many) else None
+            )
             settled = self._settle(many, problem, placed, rng, journal)
             return self._finish(problem, settled, journal)
 
     # ------------------------------------------------------------------------------------------------ the steps
 
-    def _place(self, many: Cells, problem: Problem, rng: np.random.Generator) -> WarmStart:
+    def _place(self, many: Cells, problem: Problem, rng: np.random.Generator, journal: Journal) -> WarmStart:
         """Fit few of the cells, on the genes that count most in them."""
         n_genes = max(sampling.SAMPLE_GENES, self.n_genes or 0, self.rank)
         few = sampling.sample(many, rng, n_genes=n_genes, required=self.required)
-        cells, start = self._start(few.cells, problem, rng, genes=few.genes)
+        cells, start = self._start(few.cells, problem, rng, journal, genes=few.genes)
         fitted = self._solve(self._early(problem, cells, fine_tolerance(self.rank), genes=few.genes), start.factors)
+        journal.advance()
         directions = few.embed(cells.directions) if isinstance(cells, LowRank) else None
         factors = Factors(FROM_ZERO, few.embed(fitted.factors.W))
         others = tuple(Factors(FROM_ZERO, few.embed(other.W)) for other in start.others)
@@ -118,21 +125,23 @@ class Schedule:
     ) -> WarmStart:
         """Fit many of the cells on their leading directions; what is left is for the last step."""
         if placed is None:
-            cells, placed = self._start(many, problem, rng)
+            cells, placed = self._start(many, problem, rng, journal)
         else:
             cells = low_rank_approximation(many, self.rank, rng, near=placed.directions)
             placed = self._lowest(placed, problem, cells)
         as_is = self._settles_as_is(many)
+        journal.enter(SETTLE)
         if cells is not problem.cells:
-            early = self._early(problem, cells, (1.0 if as_is else SETTLE_TOLERANCE) * problem.tol)
-            fitted = self._solve(replace(early, penalty=placed.penalty), placed.factors)
+            early = self._early(problem, cells, problem.tol if as_is else self._settle_tolerance(problem.tol))
+            fitted = self._solve(replace(early, penalty=placed.penalty), placed.factors, Journal(journal.advance))
             factors = fitted.factors if many is problem.cells else Factors(FROM_ZERO, fitted.factors.W)
             journal.passes += many is problem.cells  # over all of X, if only on some directions
             placed = placed._replace(factors=factors, penalty=fitted.penalty)
         if as_is:
             early = self._early(problem, sampling.at_hand(many, rng), SETTLE_TOLERANCE * problem.tol)
             start = Factors(FROM_ZERO, placed.factors.W)  # the same wherever H is
-            placed = placed._replace(factors=self._solve(replace(early, exact=False), start).factors)
+            fitted = self._solve(replace(early, exact=False), start, Journal(journal.advance))
+            placed = placed._replace(factors=fitted.factors)
         return placed
 
     def _lowest(self, placed: WarmStart, problem: Problem, cells: Cells) -> WarmStart:
@@ -145,6 +154,11 @@ class Schedule:
         )
         return placed._replace(factors=Factors(FROM_ZERO, best_of(tried).factors.W))
 
+    def _settle_tolerance(self, tol: float) -> float:
+        """What to settle to before a fit goes to ``tol`` on X: at high ranks X has the more to mend, however fine."""
+        thorough = SETTLE_TOLERANCE * tol
+        return thorough if self.rank <= LOW_RANK else max(thorough, min(fine_tolerance(self.rank), tol))
+
     def _settles_as_is(self, many: Cells) -> bool:
         """Whether quick steps on X itself come before the exact ones: on few cells, which all are in memory then."""
         few = many.shape[0] <= sampling.SAMPLE_CELLS
@@ -152,6 +166,7 @@ class Schedule:
 
     def _finish(self, problem: Problem, settled: WarmStart, journal: Journal) -> Result:
         """Fit X as it is."""
+        journal.enter(FINISH)
         result = self._solve(replace(problem, penalty=settled.penalty), settled.factors, journal)
         return replace(result, stability=settled.stability)
 
@@ -185,32 +200,52 @@ class Schedule:
         return continuation(run, problem, start, penalties, tol=tol, last=last, journal=journal)
 
     def _start(
-        self, cells: Cells, problem: Problem, rng: np.random.Generator, *, genes: np.ndarray | None = None
+        self,
+        cells: Cells,
+        problem: Problem,
+        rng: np.random.Generator,
+        journal: Journal,
+        *,
+        genes: np.ndarray | None = None,
     ) -> tuple[Cells, WarmStart]:
         """Cells (on these genes) on their leading directions, where that saves work, and the start by its name."""
         assert isinstance(self.init, str)
+        journal.enter(PLACE, self._n_placing_fits)
         approximation = low_rank_approximation(cells, self.rank, rng)
         first = STARTS[self.init](approximation, self.rank, rng)
-        if self.init != "nmf" or not (self.consensus or self._keeps_budget):
+        journal.advance()
+        if not self._tries_starts:
             return approximation, WarmStart(first, problem.penalty)
         chosen = self._choose(cells, first.W, rng)
         on_chosen = low_rank_approximation(chosen.cells, self.rank, rng)
-        tried = self._plain_fits(on_chosen, rng)
+        tried = self._plain_fits(on_chosen, rng, journal)
         found = agreed(tried) if self.consensus else None
         if isinstance(on_chosen, LowRank):
             approximation = low_rank_approximation(cells, self.rank, rng, near=chosen.embed(on_chosen.directions))
         if found is not None:
             factors = Factors(FROM_ZERO, chosen.embed(found.W))
             return approximation, WarmStart(factors, problem.penalty, stability=found.stability)
-        led = self._led(replace(problem, cells=on_chosen, constraint=NonNegative()), [fit.factors for fit in tried])
+        alike = replace(problem, cells=on_chosen, constraint=NonNegative())
+        led = self._led(alike, [fit.factors for fit in tried], journal)
         finalists = [Factors(FROM_ZERO, chosen.embed(fit.factors.W)) for fit in different_minima(led)[:FINALISTS]]
         on_all = self._early(problem, approximation, fine_tolerance(self.rank), genes=genes)
-        minima = [fit.factors for fit in different_minima(self._led(on_all, [*finalists, first]))]
+        minima = [fit.factors for fit in different_minima(self._led(on_all, [*finalists, first], journal))]
         return approximation, WarmStart(minima[0], problem.penalty, others=tuple(minima[1:]))
 
     @property
     def _keeps_budget(self) -> bool:
         return self.n_genes is not None and self.sparsity is not None
+
+    @property
+    def _tries_starts(self) -> bool:
+        return self.init == "nmf" and bool(self.consensus or self._keeps_budget)
+
+    @property
+    def _n_placing_fits(self) -> int:
+        """Fits until programs are placed, at most: the first and the last, and those of the starts that are tried."""
+        if not self._tries_starts:
+            return 2
+        return 2 + (self.consensus or 2 * CHOSEN_STARTS + FINALISTS + 1)
 
     def _choose(self, cells: Cells, W: np.ndarray, rng: np.random.Generator) -> sampling.Sample:
         """The cells on the genes that programs W explain best; on all genes where all are kept."""
@@ -222,12 +257,13 @@ class Schedule:
         genes = np.asarray(budget.best(sweep.gram, sweep.cross, W, threads=cells.threads).any(axis=1))
         return sampling.sample(cells, rng, n_cells=cells.shape[0], n_genes=int(genes.sum()), required=genes)
 
-    def _plain_fits(self, cells: Cells, rng: np.random.Generator) -> list[Result]:
+    def _plain_fits(self, cells: Cells, rng: np.random.Generator, journal: Journal) -> list[Result]:
         """Fits without a penalty, each from a random start."""
         alone, rngs = cells.on_one_thread(), rng.spawn(self.consensus or CHOSEN_STARTS)
-        return side_by_side(lambda rng: starts.plain_fit(alone, self.rank, rng, n_starts=1), rngs, cells.threads)
+        fit = journal.noting(lambda rng: starts.plain_fit(alone, self.rank, rng, n_starts=1))
+        return side_by_side(fit, rngs, cells.threads)
 
-    def _led(self, problem: Problem, tried: Sequence[Factors]) -> list[Result]:
+    def _led(self, problem: Problem, tried: Sequence[Factors], journal: Journal) -> list[Result]:
         """Where weaker penalties lead some starts."""
         shares = WEAKER_PENALTIES if self.orthogonality not in ("exact", 0.0) else (0.0,)
         strength = 0.0 if self.orthogonality == "exact" else float(self.orthogonality)
@@ -238,9 +274,8 @@ class Schedule:
             max_iter=starts.EARLY_ITERATIONS,
             tol=fine_tolerance(self.rank),
         )
-        return side_by_side(
-            lambda start: continuation(self._solver.run, alone, start, penalties, tol=0.0), tried, problem.cells.threads
-        )
+        lead = journal.noting(lambda start: continuation(self._solver.run, alone, start, penalties, tol=0.0))
+        return side_by_side(lead, tried, problem.cells.threads)
 
     def _constraint(self, cells: Cells, genes: np.ndarray | None = None) -> Constraint:
         """The set for W, on all genes or on some of them, with the baseline of the cells."""

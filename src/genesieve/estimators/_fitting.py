@@ -14,14 +14,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from genesieve.core.cells.blocks import Blocks
 from genesieve.core.cells.low_rank import leading_scores
-from genesieve.core.solvers import Journal, Result, best_of
+from genesieve.core.solvers import Callback, Journal, Result, best_of
 from genesieve.estimators._checkpoint import Checkpoint
 from genesieve.estimators._reading import describe_fit, read_schedule
 from genesieve.interpret.labels import label_cells, n_scores
 from genesieve.interpret.programs import largest_first
 
 
-def fit_starts(model: Any, blocks: Blocks, starts: list[np.random.Generator]) -> Result:
+def fit_starts(
+    model: Any, blocks: Blocks, starts: list[np.random.Generator], monitor: Callback | None = None
+) -> Result:
     """The best of the fits from every start; a checkpoint says which are done, and where to go on."""
     schedule = read_schedule(model, blocks)
     file = None if model.checkpoint is None else Checkpoint(model.checkpoint, describe_fit(model, blocks))
@@ -30,7 +32,8 @@ def fit_starts(model: Any, blocks: Blocks, starts: list[np.random.Generator]) ->
     for number, start in enumerate(starts):
         if saved is not None and number < saved.restart:
             continue
-        journal = Journal(model.callback, save=None if file is None else file.saver(number, best))
+        save = None if file is None else file.saver(number, best)
+        journal = Journal(monitor, save=save, fit=number + 1, n_fits=len(starts))
         if saved is not None and number == saved.restart:
             journal.snapshot = saved.snapshot
         result = schedule.fit(blocks, start, journal=journal)

@@ -232,6 +232,7 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
         "memory": Parameter(Size(), recorded=False, decides=False),
         "callback": Parameter(Anything(), recorded=False, decides=False),
         "checkpoint": Parameter(File(), recorded=False, decides=False),
+        "verbose": Parameter(Flag(), recorded=False, decides=False),
         "random_state": Parameter(Anything(), Option("seed", "Seed of the fit.", default=0, kind=Whole(0))),
     }
 )

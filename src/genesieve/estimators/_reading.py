@@ -20,20 +20,24 @@ from genesieve.core.solvers import SOLVERS, Factors
 from genesieve.core.weights import variation_weights
 from genesieve.estimators._parameters import AUTO, DECIDING, STARTS
 from genesieve.selection.choose import Selection, select
+from genesieve.selection.evidence import Tell
 
 # What orthogonality="auto" takes with a budget of genes: enough that a program shared by all cells, which would be the
 # largest of most, is not worth having. Labels agree with known types as well from 0.03 to 0.2 (docs/quality.md).
 ORTHOGONALITY = 0.05
 
 
-def read_sizes(model: Any, source: Source, batch: np.ndarray | None) -> tuple[int, int | None, Selection | None]:
+def read_sizes(
+    model: Any, source: Source, batch: np.ndarray | None, tell: Tell | None = None
+) -> tuple[int, int | None, Selection | None]:
     """The numbers of programs and genes that ``"auto"`` stands for, and what led to them; ``batch`` is of cells."""
     rank, n_genes = model.n_components, model.n_genes
     if AUTO not in (rank, n_genes):
         return rank, n_genes, None
     rng = as_generator(model.random_state)
     allowed, budget = _number(rank), _number(n_genes)
-    chosen = select(source, n_components=allowed, n_genes=budget, rng=rng, batch=batch, n_jobs=model.n_jobs)
+    about: dict[str, Any] = {"batch": batch, "n_jobs": model.n_jobs, "callback": tell}
+    chosen = select(source, n_components=allowed, n_genes=budget, rng=rng, **about)
     n_genes = chosen.n_genes if n_genes == AUTO else n_genes
     return chosen.n_components, n_genes, chosen
 

@@ -19,6 +19,7 @@ from genesieve.estimators._batches import note_levels, read_batches, scaled_by_b
 from genesieve.estimators._door import read_cells, read_new_cells
 from genesieve.estimators._fitting import fit_starts, label, publish
 from genesieve.estimators._parameters import check_parameters, read_memory
+from genesieve.estimators._progress import watched
 from genesieve.estimators._reading import read_choices, read_sizes
 from genesieve.selection.choose import MOST_PROGRAMS
 
@@ -83,17 +84,22 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     line_search
         Find the steps of ``"palm"`` and ``"mapalm"`` by backtracking instead of from the Lipschitz constant.
     n_jobs
-        Threads; ``None`` or -1 uses every core there is.
+        Threads; ``None`` or -1 uses every core there is. That is not what ``None`` means in scikit-learn, one: threads
+        here share the data, and results do not depend on their number. Where many fits run side by side, as in a grid
+        search with ``n_jobs``, pass 1.
     memory
         What a fit from a file may take, in bytes or as ``"2GB"``: it decides how much is read at once. ``None``: pieces
         of some hundred megabytes. It has no effect on data in memory.
     callback
         Called after every iteration with a ``Progress`` (iteration, objective, passes, seconds). If it returns
-        ``True``, the fit ends there with what it has.
+        ``True``, the fit ends there with what it has. One that has a method ``stands``, too, is told by it where the
+        fit stands before and between iterations (stage, parts done, seconds).
     checkpoint
         A file to keep the fit in after every iteration. A fit that finds it there goes on from the last iteration and
         ends where it would have ended without interruption; it needs the same parameters, an integer as
         ``random_state``, and the same data, wherever they are.
+    verbose
+        Show a bar, with an estimate of the time left.
     random_state
         Seed, ``numpy.random.Generator`` or ``RandomState``.
 
@@ -187,6 +193,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         memory: float | str | None = None,
         callback: Callback | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        verbose: bool = False,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -211,6 +218,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.memory = memory
         self.callback = callback
         self.checkpoint = checkpoint
+        self.verbose = verbose
         self.random_state = random_state
 
     def fit(self, X: Any, y: object = None, *, batches: Any = None) -> Self:
@@ -286,13 +294,17 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
     def _fit(self, X: Any, batches: Any = None) -> np.ndarray:
+        with watched(self.callback, self.verbose) as monitor:
+            return self._fit_watched(X, batches, monitor)
+
+    def _fit_watched(self, X: Any, batches: Any, monitor: Callback | None) -> np.ndarray:
         X = read_cells(self, X, reset=True)
         check_parameters(self, X.shape)
         of_batch = None if batches is None else read_batches(batches, X.shape[0])
         rank = MOST_PROGRAMS if isinstance(self.n_components, str) else self.n_components
         source = as_source(X, n_jobs=self.n_jobs, memory=read_memory(self.memory), rank=rank)
         batch = None if of_batch is None else of_batch.of_cell
-        self.rank_, self.n_genes_, self.selection_ = read_sizes(self, source, batch)
+        self.rank_, self.n_genes_, self.selection_ = read_sizes(self, source, batch, getattr(monitor, "chooses", None))
         if SOLVERS[self.solver].needs_usages and not source.holds_usages:
             raise ValueError(f"solver must be 'bcd' for a Dask array, got {self.solver!r}")
         rng = as_generator(self.random_state)
@@ -300,7 +312,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         blocks = Blocks(scaled_by_batch(self, source, of_batch, of_scales), n_jobs=self.n_jobs)
         self.baseline_, self.orthogonality_, self.gene_weights_ = read_choices(self, blocks)
         blocks = blocks.weighted(self.gene_weights_, baseline=self.baseline_)
-        best = fit_starts(self, blocks, starts[:1] if self.consensus else starts)
+        best = fit_starts(self, blocks, starts[:1] if self.consensus else starts, monitor)
         H = publish(self, best, usages_of(blocks, best), blocks)
         note_levels(self, blocks, H)
         label(self, blocks, H, seed=int(rng.integers(2**31)))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # More columns than this are finer than print can show across a page.
 MOST_CELLS = 2000
+# The share of the width that every program has, so that small ones can be seen; all of them together at most half.
+LEAST_WIDTH, LEAST_IN_ALL = 0.015, 0.5
 AXIS_LABEL = 0.26  # inches: the axis label under a heat map
 NUMBERS = "cividis"  # colours of a numeric annotation
 MISSING = "#ffffff"  # cells without annotation
@@ -35,6 +37,12 @@ class Cells:
     program: np.ndarray
     total: int
     step: int
+    wider: bool = False  # whether cells of small programs take several columns each
+
+    @property
+    def order(self) -> str:
+        """Of the columns, for their axis."""
+        return "ordered by program" + (", those of small ones drawn wider" if self.wider else "")
 
 
 @dataclass(frozen=True)
@@ -54,13 +62,25 @@ class Annotation:
 
 
 def order_cells(programs: Programs, max_cells: int, only: Sequence[int] | None = None) -> Cells:
-    """Cells by the program they use most, heaviest users first, thinned to about ``max_cells``."""
+    """Cells by the program they use most, heaviest users first, thinned to about ``max_cells``.
+
+    Those of a program with hardly any cells take several columns each, or no one would see them.
+    """
     check_integer("max_cells", max_cells, 1)
     order = np.lexsort((-programs.usages.max(axis=1), programs.of_cell))
     if only is not None:
         order = order[np.isin(programs.of_cell[order], only)]
     shown, step = thin(order, programs.of_cell[order], max_cells)
-    return Cells(shown, programs.of_cell[shown], len(order), step)
+    widths = _widths(programs.of_cell[shown])
+    shown = np.repeat(shown, widths)
+    return Cells(shown, programs.of_cell[shown], len(order), step, bool((widths > 1).any()))
+
+
+def _widths(program: np.ndarray) -> np.ndarray:
+    """Columns of every cell."""
+    _, of, counts = np.unique(program, return_inverse=True, return_counts=True)
+    least = int(min(LEAST_WIDTH, LEAST_IN_ALL / max(len(counts), 1)) * len(program))
+    return np.asarray(np.maximum(-(-least // counts), 1)[of])
 
 
 def read_annotations(adata: AnnData, color: str | Sequence[str] | None) -> list[Annotation]:
@@ -97,7 +117,7 @@ def _number(value: float) -> str:
 def annotate_cells(ax: Axes, programs: Programs, cells: Cells, annotations: Sequence[Annotation]) -> float:
     """Label the axis of cells, draw the strips above and legends below; the height of the strips."""
     ax.set_xticks([])
-    label(ax.set_xlabel, describe(cells.total, "cells", cells.step))
+    label(ax.set_xlabel, describe(cells.total, "cells", cells.step, cells.order))
     strip(ax, "top", [programs.colors[program] for program in cells.program], name="program")
     top, below = GAP + STRIP, AXIS_LABEL
     for annotation in annotations:

@@ -37,7 +37,8 @@ def loadings(
 ) -> Axes:
     """Heat map of the gene weights of every program.
 
-    Genes stand by the program in which they weigh most, heaviest first.
+    Weights are relative to the largest of their program. Genes stand by the program in which they weigh most, heaviest
+    first.
 
     Parameters
     ----------
@@ -70,14 +71,15 @@ def loadings(
     """
     check_integer("max_genes", max_genes, 1)
     programs, fit = read_programs(adata, key), read_fit(adata, key)
-    weights = fit.weights
+    # A program of few genes has large weights, beside which those of the others would all look like nothing.
+    weights = relative_to(fit.weights.T, fit.weights.max(axis=0, initial=0.0)).T
     genes = order_genes(weights, np.flatnonzero(fit.selected), n_genes)
     ax = axes_or_new(ax, PAGE, max(LOWEST, ROW * len(programs)) + 1.1)
     if not len(genes):
         return say_nothing_to_show(ax, "no gene is selected")
     shown, step = thin(genes, weights[genes].argmax(axis=1), max_genes)
     owner = weights[shown].argmax(axis=1)
-    heat_map(ax, weights[shown].T, cmap=cmap, label="gene weight")
+    heat_map(ax, weights[shown].T, cmap=cmap, label="relative gene weight")
     _name_rows(ax, programs)
     ax.set_xticks([])
     strip(ax, "top", [programs.colors[program] for program in owner])

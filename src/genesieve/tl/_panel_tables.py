@@ -26,7 +26,7 @@ def panel_table(
     return pd.DataFrame(
         {
             "gene": genes,
-            "program": programs.astype(str),
+            "program": programs,
             "weight": W[rows, programs],
             "specificity": shares[rows, programs],
             "expression": expression,

@@ -38,7 +38,7 @@ def gene_table(fit: Fit, members: np.ndarray) -> pd.DataFrame:
     programs, genes = _rows(members, W)
     return pd.DataFrame(
         {
-            "program": programs.astype(str),
+            "program": programs,
             "gene": fit.genes[genes],
             "weight": W[genes, programs].astype(np.float64),
             "z": z_scores(W)[genes, programs],
@@ -53,7 +53,7 @@ def marker_table(fit: Fit, n: int | None, fdr: float | None) -> pd.DataFrame:
     programs, genes = _rows(members, fit.scores)
     return pd.DataFrame(
         {
-            "program": programs.astype(str),
+            "program": programs,
             "gene": fit.genes[genes],
             "score": fit.scores[genes, programs],
             "p_value": p_values[genes, programs],
@@ -129,7 +129,7 @@ def programs_table(adata: AnnData, *, key: str = "ssnmf", known: str | None = No
         }
         name = {"name": fit.suggested_names[program]} if fit.has("annotation") else {}
         stability = {} if fit.stability is None else {"stability": float(fit.stability[program])}
-        about = {"program": str(program), **name, **_sizes(members), **stability}
+        about = {"program": program, **name, **_sizes(members), **stability}
         rows.append({**about, **genes, **_mostly(adata, known, members)})
     return pd.DataFrame(rows).assign(flags=program_flags(fit))
 
@@ -168,7 +168,7 @@ def _mostly(adata: AnnData, known: str | None, members: np.ndarray) -> dict[str,
 def cells_table(adata: AnnData, *, key: str = "ssnmf", known: str | None = None) -> pd.DataFrame:
     """One row a cell: its program, what else is known of it, and its usage of every program."""
     fit = read_projection(adata, key)
-    columns = {"cell": adata.obs_names.astype(str), "program": fit.most_used.astype(str).astype(object)}
+    columns = {"cell": adata.obs_names.astype(str), "program": fit.most_used}
     if fit.centers is not None:
         columns["cluster"] = fit.of_cells("labels").astype(str).to_numpy()
     found = ("confidence", "outlier", "outlier_score", "explained", "poor_fit")
@@ -201,5 +201,4 @@ def enrichment_table(tests: Enrichment, ranked: RankedEnrichment | None = None) 
             "genes": [";".join(shared) for of_list in tests.shared for shared in of_list],
         }
     )
-    table = table.sort_values(["program", "p_value"], kind="stable", ignore_index=True)
-    return table.assign(program=table["program"].astype(str))
+    return table.sort_values(["program", "p_value"], kind="stable", ignore_index=True)

@@ -88,7 +88,7 @@ def annotate(
     names = told_apart([suggestion.name for suggestion in found], leading)
     table = pd.DataFrame(
         {
-            "program": np.arange(len(found)).astype(str),
+            "program": np.arange(len(found)),
             "name": names,
             "term": [each.term for each in found],
             "p_value": [each.p_value for each in found],

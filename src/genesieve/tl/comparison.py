@@ -202,7 +202,7 @@ def _table(question: _Question, label: dict[str, str], how: dict[str, Any], rng:
         found = compare_values(usages, question.design([name], others), **how, rng=rng)
         columns = {
             **label,
-            "program": np.arange(usages.shape[1]).astype(str),
+            "program": np.arange(usages.shape[1]),
             "group": name,
             "reference": groups[0],
             "mean": usages[group == name].mean(axis=0),
@@ -229,7 +229,7 @@ def _points(question: _Question, label: dict[str, str]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             **label,
-            "program": np.tile(np.arange(n_programs).astype(str), len(table)),
+            "program": np.tile(np.arange(n_programs), len(table)),
             "sample": np.repeat(table["sample"].to_numpy(dtype=object), n_programs),
             "group": np.repeat(table["group"].to_numpy(dtype=object), n_programs),
             "n_cells": np.repeat(table["n_cells"].to_numpy(), n_programs),

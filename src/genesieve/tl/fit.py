@@ -25,6 +25,7 @@ from genesieve._slots.write import write_fit, write_selection, write_usual_fit
 from genesieve.core.cells.streamed import as_source
 from genesieve.estimators._batches import Batches, read_batches
 from genesieve.estimators._parameters import WEIGHTINGS
+from genesieve.estimators._progress import watched
 from genesieve.estimators.ssnmf import SSNMF
 from genesieve.interpret.cell_fit import evenly_spread, explained_by_cell, usual_fit
 from genesieve.interpret.programs import DUPLICATE_COSINE, near_duplicates, tiny_programs
@@ -50,6 +51,7 @@ def ssnmf(
     key_added: str = "ssnmf",
     random_state: Any = 0,
     copy: bool = False,
+    verbose: bool | None = None,
     **solver_options: Any,
 ) -> AnnData | None:
     """Factorise cells x genes into a few non-negative programs that use an exact budget of genes.
@@ -85,6 +87,9 @@ def ssnmf(
         Seed of the fit.
     copy
         Return a copy with the result instead of working in place.
+    verbose
+        Show a bar, with an estimate of the time left. ``None``: where the fit takes more than some seconds, on a
+        terminal or in a notebook.
     **solver_options
         Further options of `genesieve.SSNMF`, among them ``labels`` (``"argmax"``, ``"kmeans"`` or ``"leiden"``),
         ``orthogonality``, ``sparsity``, ``solver``, ``n_restarts`` (the fit with the lowest objective is kept) and
@@ -145,7 +150,9 @@ def ssnmf(
     if included is not None:
         options["required_genes"] = included[given]
     model = SSNMF(n_components, n_genes=n_genes, random_state=random_state, **options)
-    H = model.fit_transform(X if given.all() else select_genes(X, given), batches=batches)
+    with watched(model.callback, verbose) as monitor:
+        model.set_params(callback=monitor)
+        H = model.fit_transform(X if given.all() else select_genes(X, given), batches=batches)
     named = {"layer": layer, "batch_key": batch_key}
     source = {name: value for name, value in named.items() if value is not None}
     write_fit(adata, key_added, model, H, given, {**source, "use_raw": use_raw, "values": values})

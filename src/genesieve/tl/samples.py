@@ -233,7 +233,7 @@ def _coverage(metas: list[MetaProgram], n_shared: int, names: np.ndarray, genes:
     leading = [genes[_leading(meta)[:TOP_NAMES]] for meta in metas]
     return pd.DataFrame(
         {
-            "program": np.arange(len(metas)).astype(str),
+            "program": np.arange(len(metas)),
             "shared": np.arange(len(metas)) < n_shared,
             "n_samples": [len(meta.samples) for meta in metas],
             "coverage": [len(meta.samples) / len(names) for meta in metas],
@@ -252,7 +252,7 @@ def _confidence(metas: list[MetaProgram], genes: np.ndarray) -> pd.DataFrame:
     for number, meta in enumerate(metas):
         chosen = _leading(meta)
         columns = {
-            "program": str(number),
+            "program": number,
             "gene": genes[chosen],
             "confidence": meta.confidence[chosen],
             "profile": meta.profile[chosen],

@@ -12,6 +12,7 @@ from genesieve._anndata import check_unique_genes, own, read_values, select_gene
 from genesieve._checks import check_integer
 from genesieve._random import as_generator
 from genesieve._slots.write import write_path, write_selection
+from genesieve.estimators._progress import watched_choice
 from genesieve.estimators.ssnmf import SSNMF
 from genesieve.selection.choose import select as choose
 from genesieve.selection.evidence import Step
@@ -39,6 +40,7 @@ def select(
     callback: Callable[[Step], object] | None = None,
     random_state: Any = 0,
     copy: bool = False,
+    verbose: bool | None = None,
 ) -> AnnData | None:
     """Suggest how many programs and how many genes to ask `genesieve.tl.ssnmf` for, and keep the evidence.
 
@@ -71,6 +73,8 @@ def select(
         Seed of the sample, and of the signs and parts that stand for chance.
     copy
         Return a copy with the result instead of working in place.
+    verbose
+        Show a bar; ``None``: where it takes more than some seconds, on a terminal or in a notebook.
 
     Returns
     -------
@@ -112,16 +116,11 @@ def select(
     budgets = _allowed(n_genes, int(given.sum()), "n_genes")
     X = read_values(adata, layer=layer, use_raw=use_raw)
     X = X if given.all() else select_genes(X, given)
-    found = choose(
-        X,
-        n_components=allowed,
-        n_genes=budgets,
-        rng=as_generator(random_state),
-        batch=None if batch_key is None else read_batch_column(adata, batch_key).of_cell,
-        n_jobs=n_jobs,
-        checkpoint=checkpoint,
-        callback=callback,
-    )
+    batch = None if batch_key is None else read_batch_column(adata, batch_key).of_cell
+    about: dict[str, Any] = {"batch": batch, "n_jobs": n_jobs, "checkpoint": checkpoint}
+    with watched_choice(callback, verbose) as tell:
+        rng = as_generator(random_state)
+        found = choose(X, n_components=allowed, n_genes=budgets, rng=rng, callback=tell, **about)
     write_selection(adata, key_added, found, adata.var_names[given])
     return adata if copy else None
 

@@ -96,7 +96,7 @@ def biclusters(adata: AnnData, *, threshold: float = Z_THRESHOLD, key: str = "ss
     table = gene_table(fit, members)
     sizes = pd.DataFrame(
         {
-            "program": np.arange(fit.rank).astype(str),
+            "program": np.arange(fit.rank),
             "n_genes": members.sum(axis=0),
             "n_cells": np.bincount(fit.most_used, minlength=fit.rank),
         }

@@ -17,7 +17,7 @@ from genesieve.core.batches import Scaling
 from genesieve.core.cells.streamed import as_source
 from genesieve.core.schedule import score_cells
 from genesieve.estimators._batches import Batches, one_new_batch
-from genesieve.interpret.cell_fit import explained_by_cell
+from genesieve.interpret.cell_fit import FOREIGN, agreement_by_group, explained_by_cell
 from genesieve.interpret.labels import label_cells, nearest
 from genesieve.tl.fit import read_batch_column
 
@@ -79,7 +79,8 @@ def project(
         cluster whose mean usages are most alike), ``obs["ssnmf_confidence"]``, and in ``uns["ssnmf"]`` what
         `genesieve.tl.outliers` needs. How well the programs describe a cell is in ``obs["ssnmf_explained"]``, the
         share of its expression of the selected genes that they reproduce, and ``obs["ssnmf_poor_fit"]`` marks cells
-        with less of it than nearly all of those of the fit (not for fits with batches).
+        with less of it than nearly all of those of the fit, and cells with a label whose mean expression correlates by
+        less than 0.4 with what the programs predict (not for fits with batches).
 
     Warns
     -----
@@ -138,16 +139,30 @@ def _tell_fit(adata: AnnData, key: str, fit: Fit, X: Any, columns: np.ndarray, H
         return
     W = fit.weights[fit.selected][there]
     weights = None if fit.gene_weights is None else fit.gene_weights[fit.selected][there]
-    explained = explained_by_cell(as_source(select_genes(X, columns[there])), W, H, weights)
-    poor = explained < float(usual["low"])
+    source = as_source(select_genes(X, columns[there]))
+    explained = explained_by_cell(source, W, H, weights)
+    agreement = agreement_by_group(source, W, H, H.argmax(axis=1), weights)[H.argmax(axis=1)]
+    poor = (explained < float(usual["low"])) | (agreement < FOREIGN)
     write_cell_fit(adata, key, explained, poor)
     if poor.mean() > MANY_POOR:
-        message = (
-            f"the programs describe {poor.mean():.0%} of the new cells worse than nearly all cells of the fit (median"
-            f" share explained {np.median(explained):.2f}, there {float(usual['median']):.2f}): types that the fit has"
-            " not seen, other depth, or values prepared otherwise"
-        )
-        warnings.warn(message, UserWarning, stacklevel=3)
+        _warn_poor(poor, agreement, explained, usual)
+
+
+def _warn_poor(poor: np.ndarray, agreement: np.ndarray, explained: np.ndarray, usual: dict[str, Any]) -> None:
+    """Say that labels of many cells mean little."""
+    foreign = agreement[agreement < FOREIGN]
+    means = (
+        f": the mean expression of cells with one label correlates by {foreign.max():.2f} at most with what the"
+        " programs predict, that of the fit's own by 0.95 and more"
+        if len(foreign)
+        else ""
+    )
+    message = (
+        f"the programs do not describe {poor.mean():.0%} of the new cells, and their labels are not to be relied on;"
+        f" types that the fit has not seen, or values prepared otherwise{means}; median share explained"
+        f" {np.median(explained):.2f}, in the fit {float(usual['median']):.2f}"
+    )
+    warnings.warn(message, UserWarning, stacklevel=4)
 
 
 def _scaling(adata: AnnData, fit: Fit, batch_key: str | None, scored: np.ndarray, key: str) -> Scaling | None:

@@ -23,7 +23,7 @@ from genesieve.workflow.outputs import KEY, OTHER_STEPS, write_outputs
 from genesieve.workflow.provenance import SAMPLED, Log, file_fingerprint, versions
 from genesieve.workflow.selection import choose_sizes, chosen_sizes
 from genesieve.workflow.settings import Resources, Settings, asked_for
-from genesieve.workflow.stages import Given, Place, check_gene_sets, interpret, prepare, score, take
+from genesieve.workflow.stages import Given, Place, interpret, prepare, score, take, usable_gene_sets
 from genesieve.workflow.watch import Watcher
 
 if TYPE_CHECKING:
@@ -99,8 +99,7 @@ def run(
     with connected(resources.dask), staged(Path(out), force=force) as folder, log.listening():
         with watch.stage("read"), log.timed("read"):
             given = take(data, settings, resources)
-            for sets in (gene_sets, markers):
-                check_gene_sets(sets)
+            sets, names = (usable_gene_sets(file, given.adata) for file in (gene_sets, markers))
             if repeats is not None:
                 _check_same_data(given, repeats, moved=given.source.get("path") != repeats["data"].get("path"))
         with watch.stage("prepare"), log.timed("prepare"):
@@ -112,7 +111,7 @@ def run(
             choices: dict[str, Any] = {"batch_key": settings.batch, "exclude_genes": settings.exclude_genes}
             tl.ssnmf(given.adata, **model.get_params(), **choices, key_added=KEY)
         with watch.stage("interpret"), log.timed("interpret"):
-            interpret(given.adata, settings, gene_sets, markers)
+            interpret(given.adata, settings, sets, names)
             scores = score(given.adata, settings.known)
         files = {"gene_sets": gene_sets, "markers": markers}
         record = _record(given, settings, files, scores, command, log, stopped=watch.stopped)

@@ -106,8 +106,8 @@ def select(
 
 
 def _suggest(adata: AnnData, settings: Settings, **choices: Any) -> None:
-    of_data: dict[str, Any] = {"exclude_genes": settings.exclude_genes, "batch_key": settings.batch}
-    tl.select(adata, **choices, **of_data, key_added=KEY, random_state=settings.seed, n_jobs=settings.jobs)
+    about: dict[str, Any] = {"exclude_genes": settings.exclude_genes, "batch_key": settings.batch, "verbose": False}
+    tl.select(adata, **choices, **about, key_added=KEY, random_state=settings.seed, n_jobs=settings.jobs)
 
 
 def _summary(adata: AnnData) -> dict[str, Any]:

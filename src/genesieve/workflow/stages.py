@@ -15,7 +15,7 @@ from genesieve._checks import listing
 from genesieve._matrices import check_all_intact
 from genesieve._slots.read import read_preparation, read_projection
 from genesieve.core.cells.streamed import streamed
-from genesieve.interpret.genesets import read_gene_sets
+from genesieve.interpret.genesets import case_note, read_gene_sets
 from genesieve.io import FileError, RequestError, open_in_file, read, size_in_memory
 from genesieve.metrics import nmi, purity
 from genesieve.tl.fit import given_genes, read_batch_column
@@ -192,11 +192,21 @@ def enrich_object(adata: AnnData, gene_sets: Place) -> None:
         tl.enrich(adata, gene_sets, key=KEY)
 
 
-def check_gene_sets(gene_sets: Place | None) -> None:
-    """Raise if the file cannot be read: better now than after the fit."""
-    if gene_sets is not None:
-        with about_gene_sets(gene_sets):
-            read_gene_sets(gene_sets)
+def usable_gene_sets(gene_sets: Place | None, adata: AnnData) -> Place | None:
+    """The file, read and found sound before the fit; None, with a warning, if the data have none of its genes."""
+    if gene_sets is None:
+        return None
+    with about_gene_sets(gene_sets):
+        sets = read_gene_sets(gene_sets)
+    names = [gene for genes in sets.values() for gene in genes]
+    if not adata.var_names.isin(names).any():
+        remark = case_note(sets, list(adata.var_names)) or (
+            f"names are like {names[0]!r} there, like {adata.var_names[0]!r} in the data"
+        )
+        message = f"{Path(gene_sets).name} is left out, the data have none of its {len(set(names))} genes: {remark}"
+        warnings.warn(message, UserWarning, stacklevel=2)
+        return None
+    return gene_sets
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 // Tables that are sorted, searched and paged; only the rows of one page are in the document.
 
 const ROWS = 25;
+const MOST_BADGES = 4;  // programs that a gene of a table names; of more, their number says enough
 const ALPHABET = new Intl.Collator("en", { numeric: true });
 
 // `columns` have title, value(row), show(row), numeric; `table` has caption, n, text(row) to search in, filters, file.
@@ -120,7 +121,9 @@ function makeGeneTable(root) {
     { title: "Specificity", value: (gene) => genes.specificity[gene], show: (gene) => Math.round(100 * genes.specificity[gene]) + "%", numeric: true,
       hint: "Share of that program in the gene's weight" },
     { title: "Stands out in", value: (gene) => genes.standing[gene].length, numeric: false,
-      kind: "badges", show: (gene) => genes.standing[gene].map((number) => make("span", { class: "badge" }, ...program(number))),
+      kind: "badges", show: (gene) => genes.standing[gene].length > MOST_BADGES
+        ? [make("span", { class: "badge" }, `${genes.standing[gene].length} programs`)]
+        : genes.standing[gene].map((number) => make("span", { class: "badge" }, ...program(number))),
       save: (gene) => genes.standing[gene].map((number) => programs.names[number]).join(", ") },
   ];
   columns[1].value = (gene) => String(genes.owner[gene]);

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from threading import Lock
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -19,6 +20,7 @@ CANCELLATION = 1e-12
 SAME_MINIMUM = 1e-6
 
 Arrays = dict[str, np.ndarray]
+T = TypeVar("T")
 
 
 class Factors(NamedTuple):
@@ -39,6 +41,31 @@ class Progress:
 
 
 Callback = Callable[[Progress], object]  # True ends the run after this iteration
+
+PLACE, SETTLE, FINISH = "place", "settle", "finish"
+
+
+@dataclass(frozen=True)
+class Stand:
+    """What a monitor is told of: where a fit stands, between iterations on X and before them."""
+
+    stage: str  # PLACE, SETTLE or FINISH
+    done: int  # of the stage: fits on few cells, iterations on many, passes over X
+    of: int | None  # so many in all, where that is known
+    n_cells: int  # of X
+    fit: int  # which of the fits from several starts, from 1 on
+    n_fits: int
+    seconds: float  # since this fit began
+
+
+@runtime_checkable
+class Monitor(Protocol):
+    """A callback that is also told of what comes before and between iterations on X."""
+
+    def __call__(self, progress: Progress, /) -> object: ...
+
+    def stands(self, stand: Stand, /) -> None:
+        """Told of every fit on few cells, iteration on many and pass over X, from one thread at a time."""
 
 
 @dataclass(frozen=True)
@@ -128,16 +155,52 @@ class Journal:
     passes: int = 0
     stopped: bool = False  # by the callback
     _began: float = field(default_factory=time.perf_counter)
+    n_cells: int = 0  # of X
+    fit: int = 1  # which of several, from 1 on
+    n_fits: int = 1
+    _stand: tuple[str, int, int | None] = (FINISH, 0, None)
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def enter(self, stage: str, of: int | None = None) -> None:
+        """A stage begins, of so many parts."""
+        self._tell(stage, 0, of)
+
+    def advance(self, _: object = None) -> None:
+        """Another part of the stage is done."""
+        with self._lock:  # fits side by side all report
+            stage, done, of = self._stand
+            self._tell(stage, done + 1, of)
+
+    def noting(self, work: Callable[..., T]) -> Callable[..., T]:
+        """The same work, told of whenever it is done."""
+
+        def noted(*given: Any) -> T:
+            result = work(*given)
+            self.advance()
+            return result
+
+        return noted
+
+    def _tell(self, stage: str, done: int, of: int | None) -> None:
+        self._stand = stage, done, of
+        if isinstance(self.callback, Monitor):
+            self.callback.stands(Stand(stage, done, of, self.n_cells, self.fit, self.n_fits, self.seconds))
+
+    @property
+    def seconds(self) -> float:
+        """Since the run began, without interruptions."""
+        return time.perf_counter() - self._began
 
     def sweep(self, cells: Cells, W: np.ndarray, H: Usages, step: CellStep) -> Sweep:
         """One pass over the cells, counted."""
+        swept = cells.sweep(W, H, step)
         self.passes += 1
-        return cells.sweep(W, H, step)
+        self.advance()
+        return swept
 
     def report(self, objective: float, arrays: Arrays) -> bool:
         """Note and save the end of an iteration; whether the callback wants it to be the last."""
-        seconds = time.perf_counter() - self._began
-        self.history.append(Progress(len(self.history) + 1, objective, self.passes, seconds))
+        self.history.append(Progress(len(self.history) + 1, objective, self.passes, self.seconds))
         if self.save is not None:
             self.save(Snapshot(self.penalty_number, arrays, self.history))
         if self.callback is not None:

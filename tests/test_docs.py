@@ -120,9 +120,9 @@ def test_what_was_not_measured_is_not_on_the_site():
         "<!-- measured: a -->\n\nNot measured yet.\n\n<!-- end -->\n",
         "<!-- measured: b -->\n| 1 |\n<!-- end -->\n",
     )
-    page = f"Before.\n\nNothing,\nso far:\n\n{empty}\nSomething:\n\n{full}"
+    page = f"Before.\n\n`x` is nothing,\nso far:\n\n{empty}\nSomething:\n\n{full}"
     assert without_empty_parts(page) == f"Before.\n\n\nSomething:\n\n{full}"
-    assert without_empty_parts(f"# Title\n\n{empty}") == "# Title\n\n"
+    assert without_empty_parts(f"# Title\n\n## A\n\n{empty}\n## B\n\nText.") == "# Title\n\n## B\n\nText."
 
 
 def documented() -> set[str]:

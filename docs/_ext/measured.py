@@ -6,15 +6,16 @@ import re
 
 from sphinx.application import Sphinx
 
-CAPTION = r"(?:^[^\n#|<`-][^\n]*(?:\n[^\n]+)*:\n\n)?"  # a paragraph that ends in a colon
+CAPTION = r"(?:(?<=\n\n)(?!#|\||<|```|- )[^\n]+(?:\n[^\n]+)*:\n\n)?"  # a paragraph that ends in a colon
 EMPTY = re.compile(
     CAPTION + r"^<!-- measured: [\w-]+ -->\s*(?:Not measured[^\n]*\.)?\s*<!-- end -->\n", flags=re.MULTILINE
 )
+HOLLOW = re.compile(r"^(##+) [^\n]+\n\s*(?=^\1 |\Z)", flags=re.MULTILINE)  # a heading with nothing below it
 
 
 def without_empty_parts(text: str) -> str:
-    """The text of a page without the parts that hold nothing."""
-    return EMPTY.sub("", text)
+    """The text of a page without the parts that hold nothing, and without headings of nothing else."""
+    return HOLLOW.sub("", EMPTY.sub("", text)) if EMPTY.search(text) else text
 
 
 def leave_out(app: Sphinx, docname: str, source: list[str]) -> None:

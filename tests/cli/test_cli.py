@@ -154,9 +154,11 @@ def test_demo_is_a_whole_run(tmp_path):
 
 def test_a_run_writes_everything(place):
     found = set(tree(place / "results"))
-    tables = {f"{name}.csv" for name in ("programs", "genes", "markers", "gene_scores", "cells", "biclusters")}
+    tables = {
+        f"{name}.csv" for name in ("programs", "genes", "markers", "gene_scores", "cells", "clusters", "biclusters")
+    }
     assert tables | {"result.h5ad", "report.html", "run.json", "model/model.json", "model/arrays.npz"} <= found
-    for name in ("usages", "loadings", "top_genes", "markers", "biclusters", "overlap", "outliers"):
+    for name in ("map", "usages", "loadings", "top_genes", "markers", "biclusters", "overlap", "outliers"):
         assert {f"figures/{name}.png", f"figures/{name}.svg"} <= found
     assert all(name.isascii() and " " not in name for name in found)
     assert found == set(json.loads((place / "results" / "run.json").read_text(encoding="utf-8"))["files"])
@@ -202,14 +204,14 @@ def test_the_record_says_what_was_done(place):
     assert (record["data"]["cells"], len(record["data"]["fingerprint"])) == (N_CELLS, 64)
     assert record["data"]["path"] == str((place / "data.h5ad").resolve())
     assert "--rank 3" in record["command"]
-    assert record["scores"].keys() == {"nmi", "purity", "ari", "cells"}
+    assert record["scores"].keys() == {"nmi", "purity", "ari", "cells", "clusters"}
 
 
 def test_from_repeats_the_run(enriched, tmp_path):
     succeed("run", "--from", enriched / "run.json", "-o", "again", "--quiet", cwd=tmp_path)
     first, second = tree(enriched), tree(tmp_path / "again")
     same = [name for name in first if name.endswith((".csv", ".svg", "model.json"))]
-    assert len(same) == 16
+    assert len(same) == 18
     assert {name: second[name] for name in same} == {name: first[name] for name in same}
     changed = make_data(seed=1)
     changed.write_h5ad(tmp_path / "data.h5ad")
@@ -359,7 +361,7 @@ def test_more_bad_input(bad_place, name, monkeypatch, capsys):
     ("message", "told"),
     [
         ("label_rule must be 'argmax', got 'x'", "--label-rule must be 'argmax', got 'x'"),
-        ("clusters must come with label_rule kmeans", "--clusters must come with --label-rule kmeans"),
+        ("clusters must not be given with no_clusters", "--clusters must not be given with --no-clusters"),
         ("known must be a column of obs", "--labels must be a column of obs"),
         ("out must be new; force=True replaces it", "out must be new; --force replaces it"),
         ("lacks 2 genes; missing='zero': not seen", "lacks 2 genes; --missing zero: not seen"),

@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from genesieve.interpret.labels import RULES, directions, label_cells, margin, n_scores, nearest
+from genesieve.interpret.graph import n_directions
+from genesieve.interpret.groups import directions, margin
+from genesieve.interpret.labels import RULES, label_cells, nearest
 from genesieve.metrics import nmi
 
 USAGES = arrays.arrays(np.float64, (12, 3), elements=st.just(0.0) | st.floats(1e-3, 100))
@@ -73,7 +75,7 @@ def test_cells_of_a_fit_are_nearest_to_their_own_centre(rule):
 
 def test_the_unit_of_scores_does_not_matter():
     rng = np.random.default_rng(0)
-    H, scores = rng.random((200, 4)), rng.standard_normal((200, n_scores("leiden", 200, 4)))
+    H, scores = rng.random((200, 4)), rng.standard_normal((200, n_directions(4)))
     first, second = (label_cells(H, "leiden", scores=unit * scores) for unit in (1.0, 1024.0))
     np.testing.assert_array_equal(first.labels, second.labels)
 
@@ -85,7 +87,7 @@ def test_what_usages_show_dimly_and_scores_clearly_is_found():
     H, programs = groups(2, 120)
     known = programs + np.tile(np.repeat([0, 1], 60), 2) * programs  # those of the second program are of two types
     H[known == 2, 0] += 0.15 * H[known == 2, 1]
-    scores = np.random.default_rng(1).normal(0, 0.1, (len(H), n_scores("leiden", *H.shape)))
+    scores = np.random.default_rng(1).normal(0, 0.1, (len(H), n_directions(H.shape[1])))
     scores[np.arange(len(H)), known] += 1
     assert nmi(known, label_cells(H, "leiden", n_clusters=3, scores=scores).labels) == pytest.approx(1.0)
     assert nmi(known, label_cells(H, "leiden", n_clusters=3).labels) < 0.9
@@ -95,11 +97,6 @@ def test_ties_do_not_cost_clusters():
     H = np.zeros((40, 3))
     H[:17] = np.eye(3)[np.arange(17) % 3]  # the others use nothing
     assert len(np.unique(label_cells(H, "leiden").labels)) == 3
-
-
-def test_only_a_graph_of_not_too_many_cells_looks_at_scores():
-    assert n_scores("leiden", 50_000, 5) == 20
-    assert n_scores("leiden", 50_001, 5) == n_scores("argmax", 100, 5) == n_scores("kmeans", 100, 5) == 0
 
 
 def test_a_small_group_is_set_apart_before_a_large_one_is_cut():

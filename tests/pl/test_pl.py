@@ -23,9 +23,9 @@ from matplotlib.transforms import Bbox
 
 import genesieve as gs
 from genesieve import pl, tl
+from genesieve._colors import OKABE_ITO, TOL_MUTED, TOL_VIBRANT, distinct_colors
 from genesieve._slots.write import bare_fit, write_groups
 from genesieve.pl._parts import spread_out, thin
-from genesieve.pl._style import OKABE_ITO, TOL_MUTED, TOL_VIBRANT, distinct_colors
 from genesieve.pl.sets import exclusive_sizes
 
 RANK = 5

@@ -22,9 +22,10 @@ from scipy import sparse
 
 import genesieve as gs
 from genesieve._report import page as report_page
-from genesieve._report.layout import _components, choose_cells, keep_map
+from genesieve._report.layout import keep_map
 from genesieve._report.payload import MISSING, TOP, _on_a_square, as_json
 from genesieve._report.words import count, facts, number, p_value, percent
+from genesieve.pl._layout import _components, choose_cells
 
 RANK = 4
 BUDGET = 60
@@ -257,6 +258,9 @@ def test_confidence_is_shown_where_there_is_one(adata, tmp_path):
 
 @pytest.mark.usefixtures("plain")
 def test_clusters_that_are_no_programs_have_a_table(adata, tmp_path):
+    beside = gs.report(adata, tmp_path / "r.html").read_text()
+    assert f"The cells form {RANK} clusters; " in beside
+    del adata.obs["ssnmf_cluster"]
     assert 'id="clusters"' not in gs.report(adata, tmp_path / "r.html").read_text()
     groups = pd.Categorical([None if i == 0 else f"group {i % 6}" for i in range(adata.n_obs)])
     adata.obs["ssnmf"] = groups
@@ -282,8 +286,8 @@ def test_the_headline_counts(adata, tmp_path):
     share = 1 - ((X - fitted) ** 2).sum() / ((X - X.mean(axis=0)) ** 2).sum()
     assert f"The programs explain {share:.0%} of what these genes vary" in text
     assert "<title>My cells</title>" in text
-    score = gs.metrics.nmi(adata.obs["cell_type"], adata.obs["ssnmf"])
-    assert f"Agreement with “cell_type” (NMI) is {score:.2f}." in text
+    score, of_clusters = (gs.metrics.nmi(adata.obs["cell_type"], adata.obs[f"ssnmf{of}"]) for of in ("", "_cluster"))
+    assert f"Agreement with “cell_type” (NMI) is {of_clusters:.2f} for clusters, {score:.2f} for programs." in text
 
 
 def test_numbers_read_well():
@@ -525,10 +529,12 @@ def test_a_large_report_stays_small_and_works(browser, tmp_path):
 
 
 def test_clusters_and_programs_are_told_apart(browser, adata, tmp_path):
-    adata.obs["ssnmf"] = pd.Categorical([f"group {i % 6}" for i in range(adata.n_obs)])
+    adata.obs["ssnmf_cluster"] = pd.Categorical([f"group {i % 6}" for i in range(adata.n_obs)])
     with opened(browser, gs.report(adata, tmp_path / "r.html")) as page:
         check_page(page)
         assert page.locator("#clusters tbody tr").count() == 6
+        page.locator("#map-color").select_option("program")
+        assert page.locator("#map .legend button").count() == RANK
         page.locator("[data-show-usage='2']").click()
         assert page.locator("#map-color").input_value() == "usage-2"
 

@@ -19,7 +19,7 @@ SLOTS = {"obsm", "varm", "uns"}
 EXCEPTIONS = {
     "pp.py": "writes its own record, and the logarithm where scanpy looks for it",
     "datasets.py": "names the colours of the demo's cell types",
-    "_report/layout.py": "reads the embedding that the caller names",
+    "pl/_layout.py": "reads the embedding that the caller names",
     "paper/fig6.py": "reads tables as any user of the library does",
 }
 

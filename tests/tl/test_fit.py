@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 
 import anndata as ad
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import genesieve as gs
 from genesieve import pp, tl
+from genesieve.tl.fit import _warn_spare
 from small_fits import SETS, STORAGES, TABLES, fitted, interpreted, make, values
 
 pytestmark = [
@@ -74,7 +76,7 @@ def test_key_added_renames_all_slots_together():
     tl.panel(adata, 10, key="mine")
     slots = [*adata.uns, *adata.obsm, *adata.varm, *adata.obs.columns, *adata.var.columns]
     assert all("mine" in slot for slot in slots if slot != "class")
-    assert len(slots) == 11 + 1 + 3 + 5 + 3
+    assert len(slots) == 12 + 1 + 4 + 7 + 3
 
 
 def test_genes_that_were_not_given_have_no_weight():
@@ -164,8 +166,8 @@ def test_methods_are_named_as_in_the_paper(options, method):
 def test_a_new_fit_removes_what_the_old_one_led_to():
     adata = interpreted()
     tl.ssnmf(adata, 2, 50)
-    assert list(adata.uns) == ["ssnmf"]
-    assert list(adata.obs) == ["class", "ssnmf", "ssnmf_confidence"]
+    assert list(adata.uns) == ["ssnmf", "ssnmf_cluster_colors"]
+    assert list(adata.obs) == ["class", "ssnmf", "ssnmf_confidence", "ssnmf_cluster", "ssnmf_cluster_confidence"]
 
 
 @pytest.mark.parametrize("kind", ["h5ad", "zarr"])
@@ -274,3 +276,17 @@ def test_unlogged_values_are_warned_about_once():
     adata.X = adata.X * 50.5
     with pytest.warns(UserWarning, match="the values look like linear values"):
         tl.ssnmf(adata, 3, 120)
+
+
+def test_programs_that_there_are_too_many_of_are_warned_of():
+    W, H = np.eye(10)[:4] + 0.01, np.full((400, 4), 0.1)
+    H[np.arange(400), np.repeat([0, 1, 2, 3], [200, 150, 49, 1])] = 1.0
+    model = SimpleNamespace(components_=W, gene_weights_=None)
+    with pytest.warns(UserWarning, match=r"hardly any cell: 3 \(1\); ask for fewer programs"):
+        _warn_spare(model, H)
+    model.components_ = W[[0, 1, 0, 3]]
+    with pytest.warns(UserWarning, match=r"nearly the same genes \(cosine above 0\.\d+\): 0 and 2 \(1\.00\)"):
+        _warn_spare(model, H)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _warn_spare(SimpleNamespace(components_=W[:3], gene_weights_=None), H[:399, :3])

@@ -317,7 +317,7 @@ def test_a_full_disk_behind_hdf5_is_told_in_plain_words(tmp_path, monkeypatch):
         ({"labels": "kind"}, "'kind': columns are 'type'"),
         ({"use_raw": True}, r"needs \.raw"),
         ({"label_rule": "lieden"}, "label_rule must be 'argmax' or 'kmeans' or 'leiden', got 'lieden'"),
-        ({"clusters": 4}, "clusters must come with label_rule kmeans or leiden, got None"),
+        ({"clusters": 4, "no_clusters": True}, "clusters must not be given with no_clusters, got 4"),
         ({"exclude_genes": "["}, r"exclude_genes must be a regular expression, got '\['"),
     ],
 )

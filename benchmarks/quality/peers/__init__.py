@@ -22,6 +22,7 @@ PEERS: dict[str, Peer] = {
     "genesieve": Peer("genesieve", "genesieve", ours.ssnmf, OURS),
     "genesieve_kmeans": Peer("genesieve, k-means labels", "genesieve", partial(ours.ssnmf, labels="kmeans"), OURS),
     "genesieve_graph": Peer("genesieve, graph labels", "genesieve", partial(ours.ssnmf, labels="leiden"), OURS),
+    "genesieve_clusters": Peer("genesieve, clusters beside programs", "genesieve", ours.clusters, OURS),
     "leiden_pca": Peer("Leiden on PCA", "peer", leiden.told_the_number, SCANPY),
     "leiden_default": Peer("Leiden on PCA, resolution 1", "peer", leiden.at_default, SCANPY),
     "kmeans": Peer("k-means", "peer", others.kmeans, SKLEARN),

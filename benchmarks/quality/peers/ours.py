@@ -17,6 +17,17 @@ def ssnmf(cells: Cells, n_clusters: int, seed: int, **options: Any) -> np.ndarra
     return gs.SSNMF(n_clusters, n_genes=cells.budget(), random_state=seed, **options).fit(cells.X).labels_
 
 
+def clusters(cells: Cells, n_clusters: int, seed: int) -> np.ndarray:
+    """The clusters that `tl.ssnmf` gives beside the programs of the default fit."""
+    from anndata import AnnData
+
+    import genesieve as gs
+
+    adata = AnnData(cells.X)
+    gs.tl.ssnmf(adata, n_clusters, cells.budget(), random_state=seed)
+    return np.asarray(adata.obs["ssnmf_cluster"].cat.codes)
+
+
 def single_start(cells: Cells, n_clusters: int, seed: int) -> np.ndarray:
     """SSNMF from a single start: what the cost of the default fit is compared with."""
     from genesieve.core import schedule

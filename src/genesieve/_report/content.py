@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genesieve._report.findings import UNSURE, Findings, Grouping
+from genesieve._report.findings import UNSURE, Confidence, Findings, Grouping
 from genesieve._report.words import count, counted, listed, number, p_value, percent
 from genesieve.metrics import nmi
 from genesieve.pl._programs import Programs
@@ -62,7 +62,7 @@ def program_cards(findings: Findings) -> list[Card]:
     programs, markers = findings.programs, marker_genes(findings.fit, LEADING_GENES)
     return [
         replace(
-            _card(findings, programs, i),
+            _card(findings, programs, i, findings.confidence),
             title=programs.title(i, 60),
             genes=markers[i],
             n_standing_out=int(findings.standing_out[:, i].sum()),
@@ -75,13 +75,14 @@ def program_cards(findings: Findings) -> list[Card]:
 
 def cluster_cards(findings: Findings) -> list[Card]:
     """One card a cluster, without genes."""
-    return [_card(findings, findings.clusters, i) for i in range(len(findings.clusters))]
+    confidence = findings.cluster_confidence or findings.confidence
+    return [_card(findings, findings.clusters, i, confidence) for i in range(len(findings.clusters))]
 
 
-def _card(findings: Findings, groups: Grouping | Programs, i: int) -> Card:
+def _card(findings: Findings, groups: Grouping | Programs, i: int, confidence: Confidence) -> Card:
     members = groups.of_cell == i
     n = int(members.sum())
-    sure = findings.confidence.values[members]
+    sure = confidence.values[members]
     return Card(
         number=i,
         name=groups.names[i],
@@ -151,11 +152,14 @@ def _sizes(findings: Findings, cards: list[Card]) -> list[str]:
     largest, smallest = max(cards, key=lambda card: card.n_cells), min(cards, key=lambda card: card.n_cells)
     said = f"The largest, {largest.title}, leads in {counted(largest.n_cells, 'cell')} ({percent(largest.share)})"
     sizes = f"{said}; the smallest, {smallest.title}, in {counted(smallest.n_cells, 'cell')}."
-    return (
-        [sizes]
-        if findings.clusters_are_programs
-        else [sizes, f"The cells form {counted(len(findings.clusters), 'cluster')}."]
-    )
+    return [sizes] if findings.clusters_are_programs else [sizes, _clusters(findings)]
+
+
+def _clusters(findings: Findings) -> str:
+    said = f"The cells form {counted(len(findings.clusters), 'cluster')}"
+    if findings.cluster_confidence is None:
+        return f"{said}."
+    return f"{said}; {percent(float(findings.cluster_confidence.unsure.mean()))} of the cells are unsure of theirs."
 
 
 def _sureness(findings: Findings) -> str:
@@ -166,16 +170,20 @@ def _sureness(findings: Findings) -> str:
 
 
 def _agreement(findings: Findings) -> list[str]:
-    score = agreement(findings)
-    return [] if score is None else [f"Agreement with {known_title(findings)} (NMI) is {score:.2f}."]
+    score, of_programs = agreement(findings), agreement(findings, findings.programs)
+    if score is None:
+        return []
+    said = f"Agreement with {known_title(findings)} (NMI) is {score:.2f}"
+    return [f"{said}." if findings.clusters_are_programs else f"{said} for clusters, {of_programs:.2f} for programs."]
 
 
-def agreement(findings: Findings) -> float | None:
-    """NMI of clusters and known types over the cells that have both."""
+def agreement(findings: Findings, groups: Grouping | Programs | None = None) -> float | None:
+    """NMI of clusters, or other groups, and known types over the cells that have both."""
     if findings.known is None:
         return None
-    both = (findings.known.of_cell >= 0) & (findings.clusters.of_cell >= 0)
-    return nmi(findings.known.of_cell[both], findings.clusters.of_cell[both]) if both.sum() > 1 else None
+    known, found = findings.known.of_cell, (groups or findings.clusters).of_cell
+    both = (known >= 0) & (found >= 0)
+    return nmi(known[both], found[both]) if both.sum() > 1 else None
 
 
 def known_title(findings: Findings) -> str:

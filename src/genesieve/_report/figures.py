@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 
 from genesieve import pl
 from genesieve._report.findings import Findings, Grouping
-from genesieve._report.layout import Layout
 from genesieve._slots.write import bare_fit, write_groups
+from genesieve.pl._layout import Layout
 from genesieve.pl._parts import legend_below, legend_rows
 from genesieve.pl._style import PAGE, QUIET, SMALL
 

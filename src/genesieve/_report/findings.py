@@ -11,11 +11,11 @@ import pandas as pd
 from matplotlib.colors import is_color_like, to_hex
 
 from genesieve._anndata import check_unique_genes, without_stream
+from genesieve._colors import OKABE_ITO, TOL_MUTED, TOL_VIBRANT, distinct_colors
 from genesieve._slots.read import Fit, read_column, read_fit, read_preparation
 from genesieve.interpret.genes import bicluster_genes
-from genesieve.interpret.labels import margin
+from genesieve.interpret.groups import margin
 from genesieve.pl._programs import Programs, column_colors, read_programs
-from genesieve.pl._style import OKABE_ITO, TOL_MUTED, TOL_VIBRANT, distinct_colors
 from genesieve.tl._tables import program_flags
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class Findings:
     clusters_are_programs: bool
     known: Grouping | None
     confidence: Confidence
+    cluster_confidence: Confidence | None  # where clusters have one of their own
     cells: np.ndarray  # names
     genes: np.ndarray  # names of the selected ones
     weights: np.ndarray  # (selected genes, programs)
@@ -91,7 +92,7 @@ def read_findings(adata: AnnData, key: str, known: str | None) -> Findings:
     check_unique_genes(adata)
     programs = read_programs(adata, key)
     programs = replace(programs, colors=plain_colors(programs.colors))
-    labels = fit.of_cells("labels")
+    labels = fit.of_cells("cluster" if fit.has("cluster") else "labels")
     clusters = _group(
         adata, labels, "cluster", TOL_VIBRANT
     )  # in other colours: a cluster should not look like a program
@@ -105,6 +106,7 @@ def read_findings(adata: AnnData, key: str, known: str | None) -> Findings:
         clusters_are_programs=same,
         known=None if known is None else _read_known(adata, known),
         confidence=_read_confidence(fit),
+        cluster_confidence=_read_confidence(fit, "cluster_confidence") if fit.has("cluster") else None,
         cells=adata.obs_names.astype(str).to_numpy(dtype=object),
         genes=fit.genes[fit.selected],
         weights=fit.weights[fit.selected].astype(np.float64),
@@ -148,9 +150,9 @@ def _are_programs(clusters: Grouping, programs: Programs) -> bool:
     return bool((np.array(clusters.names, dtype=object)[clusters.of_cell] == names).all())
 
 
-def _read_confidence(fit: Fit) -> Confidence:
-    if fit.has("confidence"):
-        stored = fit.of_cells("confidence").to_numpy(dtype=float, na_value=np.nan)
+def _read_confidence(fit: Fit, name: str = "confidence") -> Confidence:
+    if fit.has(name):
+        stored = fit.of_cells(name).to_numpy(dtype=float, na_value=np.nan)
         return Confidence(np.clip(np.nan_to_num(stored, nan=0.0), 0.0, 1.0), measured=True)
     if fit.rank == 1:
         return Confidence((fit.usages[:, 0] > 0).astype(float), measured=False)

@@ -12,8 +12,8 @@ from markupsafe import Markup
 from matplotlib.colors import to_hex
 
 from genesieve._report.findings import Findings, Grouping
-from genesieve._report.layout import Layout
 from genesieve.interpret.genes import specificity, z_scores
+from genesieve.pl._layout import Layout
 from genesieve.pl._style import SEQUENTIAL
 from genesieve.tl._tables import ALPHA
 
@@ -44,6 +44,7 @@ def make_payload(findings: Findings, shown: np.ndarray, layout: Layout, sets: li
                 "names": findings.programs.names,
                 "titles": [findings.programs.title(i, 60) for i in range(len(findings.programs))],
                 "colors": findings.programs.colors,
+                "sizes": np.bincount(findings.programs.of_cell, minlength=len(findings.programs)).tolist(),
             },
             "clusters": {**_names(findings.clusters), "same": findings.clusters_are_programs},
             "known": None if findings.known is None else _names(findings.known),
@@ -70,6 +71,7 @@ def _cells(findings: Findings, shown: np.ndarray, layout: Layout) -> dict[str, A
         "x": pack(x, "uint16"),
         "y": pack(y, "uint16"),
         "cluster": pack(_codes(findings.clusters.of_cell[shown]), "uint16"),
+        "program": None if findings.clusters_are_programs else pack(findings.programs.of_cell[shown], "uint16"),
         "known": None if findings.known is None else pack(_codes(findings.known.of_cell[shown]), "uint16"),
         "confidence": pack(np.rint(findings.confidence.values[shown] * TOP), "uint16"),
         "outliers": 0 if findings.outliers is None else int(findings.outliers.sum()),  # among all cells, as sizes are

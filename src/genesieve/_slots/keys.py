@@ -38,6 +38,21 @@ class Keys:
         return f"{self.key}_confidence"
 
     @property
+    def cluster(self) -> str:
+        """``obs``: the cluster of each cell on the graph, categorical."""
+        return f"{self.key}_cluster"
+
+    @property
+    def cluster_confidence(self) -> str:
+        """``obs``: how sure a cell's cluster is, 0 to 1."""
+        return f"{self.key}_cluster_confidence"
+
+    @property
+    def directions(self) -> str:
+        """``varm``: leading directions of the selected genes (genes, width), along which the graph looks at cells."""
+        return f"{self.key}_directions"
+
+    @property
     def selected(self) -> str:
         """``var``: genes that carry a weight."""
         return f"{self.key}_selected"

@@ -13,12 +13,14 @@ from genesieve._checks import choices, listing
 from genesieve._slots.keys import PREPARE, Keys
 from genesieve.core.objective import Penalty, unpack_penalty
 from genesieve.interpret.genes import selected_genes
+from genesieve.interpret.graph import Cells, Reference
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
 MAKERS = {
     "annotation": "annotate",
+    "cluster_confidence": "cluster",
     "compare_samples": "compare",
     "coverage": "metaprograms",
     "enrichment": "enrich",
@@ -219,6 +221,20 @@ class Fit(Projection):
     def values_from(self) -> dict[str, Any]:
         """Where the values came from, as `genesieve._anndata.read_values` takes it."""
         return {"layer": self.params.get("layer"), "use_raw": bool(self.params.get("use_raw", False))}
+
+    @property
+    def directions(self) -> np.ndarray:
+        """Leading directions (genes, width) along which the graph of the clusters looks at cells."""
+        return np.asarray(self._read("varm", self.adata.varm, "directions"), dtype=np.float64)
+
+    @property
+    def reference(self) -> Reference | None:
+        """Cells with their clusters, which new ones follow; None for a fit without clusters on a graph."""
+        kept = self.record.get("clusters")
+        if kept is None or Keys(self.key).directions not in self.adata.varm:
+            return None
+        usages, scores, labels = (np.asarray(kept[name]) for name in ("usages", "scores", "labels"))
+        return Reference(Cells(usages, scores), labels, int(kept["n_clusters"]))
 
     @property
     def scale(self) -> np.ndarray:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from genesieve._colors import TOL_VIBRANT, distinct_colors
 from genesieve._slots.keys import PREPARE, Keys
 from genesieve._slots.read import Fit, read_projection
 from genesieve.core.objective import gram_of, pack_penalty
 from genesieve.estimators._parameters import RECORDED
 from genesieve.estimators.ssnmf import SSNMF
 from genesieve.interpret.genes import selected_genes
+from genesieve.interpret.graph import Clusters, Reference
 from genesieve.interpret.labels import Labelling
 from genesieve.interpret.outliers import Outliers
 from genesieve.selection.choose import Selection
@@ -100,11 +102,53 @@ def write_map(adata: AnnData, key: str, cells: np.ndarray, places: np.ndarray) -
     adata.obsm[Keys(key).cell_map] = everywhere
 
 
-def write_projection(adata: AnnData, key: str, fit: Fit, H: np.ndarray, found: Labelling) -> None:
-    """Fill the slots of new cells, scored with the programs of a fit."""
-    _write_usages(adata, Keys(key), H, found)
-    clusters = {} if fit.centers is None else {"cluster_centers": fit.centers}
-    adata.uns[Keys(key).fit] = {"method": "projection", "gene_gram": gram_of(fit.weights), **clusters}
+def write_clusters(
+    adata: AnnData,
+    key: str,
+    found: Clusters,
+    reference: Reference | None = None,
+    directions: np.ndarray | None = None,
+) -> None:
+    """Keep the clusters of the cells, and what new cells follow: cells along ``directions`` of the selected genes."""
+    keys = Keys(key)
+    _forget_clusters(adata, keys)
+    _write_cluster_columns(adata, keys, found, reference)
+    if reference is None or directions is None:
+        return
+    write_directions(adata, key, directions)
+    adata.uns[keys.fit]["clusters"] = {
+        "usages": reference.cells.usages.astype(np.float32),
+        "scores": np.asarray(reference.cells.scores, dtype=np.float32),
+        "labels": reference.labels.astype(np.int32),
+        "n_clusters": reference.n_clusters,
+    }
+
+
+def write_directions(adata: AnnData, key: str, directions: np.ndarray) -> None:
+    """Keep directions (selected genes, width) for all genes, zero on the others."""
+    everywhere = np.zeros((adata.n_vars, directions.shape[1]), dtype=np.float32)
+    everywhere[selected_genes(np.asarray(adata.varm[Keys(key).weights]))] = directions
+    adata.varm[Keys(key).directions] = everywhere
+
+
+def _write_cluster_columns(adata: AnnData, keys: Keys, found: Clusters, reference: Reference | None) -> None:
+    n_clusters = int(found.labels.max()) + 1 if reference is None else reference.n_clusters
+    names = [str(i) for i in range(n_clusters)]
+    write_groups(adata, keys.cluster, found.labels, names, distinct_colors(n_clusters, TOL_VIBRANT))
+    adata.obs[keys.cluster_confidence] = found.confidence
+
+
+def write_projection(
+    adata: AnnData, key: str, fit: Fit, H: np.ndarray, found: Labelling, clusters: Clusters | None
+) -> None:
+    """Fill the slots of new cells, scored with the programs of a fit and put into its clusters."""
+    keys = Keys(key)
+    _write_usages(adata, keys, H, found)
+    _forget_clusters(adata, keys)
+    if clusters is not None:
+        _write_cluster_columns(adata, keys, clusters, fit.reference)
+    centers = {} if fit.centers is None else {"cluster_centers": fit.centers}
+    adata.uns[keys.fit] = {"method": "projection", "gene_gram": gram_of(fit.weights), **centers}
 
 
 def write_catalogue_usages(
@@ -235,17 +279,28 @@ def _forget(adata: AnnData, keys: Keys) -> None:
     for name in keys.derived:
         adata.uns.pop(name, None)
     _forget_scores(adata, keys)
+    _forget_clusters(adata, keys)
     if keys.cell_map in adata.obsm:
         del adata.obsm[keys.cell_map]
     if keys.batch_scales in adata.varm:
         del adata.varm[keys.batch_scales]
-    for frame, names in (
-        (adata.obs, (keys.outlier, keys.outlier_score, keys.explained, keys.poor_fit)),
-        (adata.var, (keys.gene_weights, keys.levels)),
-    ):
-        for name in names:
-            if name in frame:
-                del (frame if isinstance(frame, pd.DataFrame) else frame.ds)[name]  # lazy: an xarray Dataset
+    _forget_columns(adata.obs, keys.outlier, keys.outlier_score, keys.explained, keys.poor_fit)
+    _forget_columns(adata.var, keys.gene_weights, keys.levels)
+
+
+def _forget_columns(frame: Any, *names: str) -> None:
+    for name in names:
+        if name in frame:
+            del (frame if isinstance(frame, pd.DataFrame) else frame.ds)[name]  # lazy: an xarray Dataset
+
+
+def _forget_clusters(adata: AnnData, keys: Keys) -> None:
+    """Remove clusters, and what others would follow."""
+    _forget_columns(adata.obs, keys.cluster, keys.cluster_confidence)
+    adata.uns.pop(f"{keys.cluster}_colors", None)
+    adata.uns.get(keys.fit, {}).pop("clusters", None)
+    if keys.directions in adata.varm:
+        del adata.varm[keys.directions]
 
 
 def _forget_scores(adata: AnnData, keys: Keys) -> None:

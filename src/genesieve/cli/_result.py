@@ -69,21 +69,28 @@ def _programs(outcome: Outcome) -> None:
 
 
 def _lines(outcome: Outcome) -> list[str]:
-    scores = outcome.record["scores"]
     from genesieve._slots.read import read_fit
 
-    clusters = read_fit(outcome.adata, "ssnmf").centers
-    of = "" if clusters is None else f"of {len(clusters)} clusters (clusters.csv) "
-    lines = [agreement(scores, of)] if scores else []
+    fit, scores = read_fit(outcome.adata, "ssnmf"), outcome.record["scores"]
+    n_clusters = len(fit.of_cells("cluster").cat.categories) if fit.has("cluster") else 0
+    lines = [f"{n_clusters} clusters of the cells: {outcome.folder / 'clusters.csv'}"] if n_clusters else []
+    if scores:
+        lines.append(agreement(scores))
     if outcome.record["status"] != "complete":
         lines.append("The fit was stopped early: these are its results so far.")
     return [*lines, f"All files: {outcome.folder}", f"Report: {outcome.folder / 'report.html'}"]
 
 
-def agreement(scores: dict[str, float], of: str = "") -> str:
+def agreement(scores: dict[str, Any]) -> str:
     """Scores against the known types, in words."""
-    numbers = f"NMI {scores['nmi']:.2f}, ARI {scores['ari']:.2f}, purity {scores['purity']:.2f}"
-    return f"Agreement {of}with the known types of {scores['cells']} cells: {numbers}"
+    said = _numbers(scores)
+    if "clusters" in scores:
+        said = f"programs {said}; clusters {_numbers(scores['clusters'])}"
+    return f"Agreement with the known types of {scores['cells']} cells: {said}"
+
+
+def _numbers(scores: dict[str, Any]) -> str:
+    return f"NMI {scores['nmi']:.2f}, ARI {scores['ari']:.2f}, purity {scores['purity']:.2f}"
 
 
 def described(outcome: Outcome) -> str:

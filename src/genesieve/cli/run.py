@@ -97,6 +97,9 @@ def run(
     exclude_genes: Annotated[
         str | None, typer.Option(metavar="REGEX", help="Leave genes out: '^MT-|^RP[SL]'.", rich_help_panel=FITTING)
     ] = None,
+    no_clusters: Annotated[
+        bool, typer.Option("--no-clusters", help="Programs alone, no clusters of cells.", rich_help_panel=FITTING)
+    ] = False,
     memory: Memory = None,
     dask: Dask = None,
     checkpoint: Annotated[

@@ -17,7 +17,8 @@ from genesieve.core.cells.low_rank import leading_scores
 from genesieve.core.solvers import Callback, Journal, Result, best_of
 from genesieve.estimators._checkpoint import Checkpoint
 from genesieve.estimators._reading import describe_fit, read_schedule
-from genesieve.interpret.labels import label_cells, n_scores
+from genesieve.interpret.graph import n_directions
+from genesieve.interpret.labels import label_cells
 from genesieve.interpret.programs import largest_first
 
 
@@ -82,7 +83,7 @@ def _variation(squared_residual: float, selected: np.ndarray, blocks: Blocks) ->
 
 def label(model: Any, blocks: Blocks, H: np.ndarray, seed: int) -> None:
     """Set the labels of the cells, by the rule of the model."""
-    width, rng = n_scores(model.labels, *H.shape), np.random.default_rng(seed)
+    width, rng = n_directions(H.shape[1]) if model.labels == "leiden" else 0, np.random.default_rng(seed)
     model.labels_, model.confidence_, model.cluster_centers_ = label_cells(
         H,
         model.labels,

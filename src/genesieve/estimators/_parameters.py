@@ -208,7 +208,7 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
         ),
         "n_clusters": Parameter(
             Whole(up_to="the cells given", also=(None,)),
-            Option("clusters", "Clusters of kmeans or leiden; as many as programs."),
+            Option("clusters", "Clusters of the cells; as many as programs."),
             decides=False,
         ),
         "resolution": Parameter(Number(also=(None,)), decides=False),

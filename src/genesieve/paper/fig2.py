@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from genesieve._colors import OKABE_ITO
 from genesieve.core.cells.blocks import Blocks
 from genesieve.core.constraints import RowSparse
 from genesieve.core.objective import Overlap
@@ -17,7 +18,7 @@ from genesieve.paper.harness import Data, Done, Task
 from genesieve.paper.report import Section, dress, markdown
 from genesieve.paper.study import Study
 from genesieve.pl._parts import heat_map
-from genesieve.pl._style import LOUD, OKABE_ITO, PAGE, QUIET, SEQUENTIAL, SMALL, label
+from genesieve.pl._style import LOUD, PAGE, QUIET, SEQUENTIAL, SMALL, label
 
 TITLE = "Figure 2: the synthetic data, and convergence at rho = 0.5"
 RHO = 0.5

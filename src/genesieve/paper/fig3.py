@@ -9,11 +9,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from genesieve._colors import OKABE_ITO
 from genesieve.paper.contest import DEFAULT, OURS, PUBLISHED, WRITTEN, best_published, summary, tasks
 from genesieve.paper.printed import FIG3, NAMES, Score
 from genesieve.paper.report import Section, distance, dress, long_table, markdown, show
 from genesieve.paper.study import Study, draw
-from genesieve.pl._style import LOUD, OKABE_ITO, PAGE, PALE, QUIET, SMALL, label
+from genesieve.pl._style import LOUD, PAGE, PALE, QUIET, SMALL, label
 
 TITLE = "Figure 3: NMI on the synthetic data"
 WAYS = (PUBLISHED, WRITTEN, OURS)

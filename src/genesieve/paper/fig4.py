@@ -8,13 +8,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
+from genesieve._colors import OKABE_ITO
 from genesieve.metrics import orthogonality
 from genesieve.paper.contest import default_model, mean_path, nmi
 from genesieve.paper.harness import Data, Task
 from genesieve.paper.published import METHODS
 from genesieve.paper.report import Section, dress, markdown
 from genesieve.paper.study import Study
-from genesieve.pl._style import LOUD, OKABE_ITO, PAGE, label
+from genesieve.pl._style import LOUD, PAGE, label
 
 TITLE = "Figure 4: rho, orthogonality and NMI"
 COLORS = (OKABE_ITO[0], OKABE_ITO[0], LOUD, LOUD)  # of the four panels

@@ -63,7 +63,7 @@ def _fit(labelled: Labelled, key: str) -> Fitted:
     options = {name: value for name, value in paper.items() if name not in GIVEN_BY_TL} if key == PAPER else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # programs may be alike; the paper's are
-        tl.ssnmf(adata, data.rank, data.recipe.n_genes, key_added=key, random_state=0, **options)
+        tl.ssnmf(adata, data.rank, data.recipe.n_genes, clusters=False, key_added=key, random_state=0, **options)
     tl.biclusters(adata, threshold=Z_THRESHOLDS.get(data.name, Z_THRESHOLD), key=key)
     order = _order(labelled, key)
     return Fitted([_bicluster(labelled, key, program) for program in order], order)

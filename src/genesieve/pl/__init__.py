@@ -3,6 +3,7 @@
 from genesieve.pl.blocks import biclusters, markers
 from genesieve.pl.fit import convergence, outliers
 from genesieve.pl.heatmaps import loadings, usages
+from genesieve.pl.maps import cell_map
 from genesieve.pl.matching import match_programs
 from genesieve.pl.panel import panel
 from genesieve.pl.samples import annotation, compare, metaprograms
@@ -13,6 +14,7 @@ from genesieve.pl.tables import enrichment, top_genes
 __all__ = [
     "annotation",
     "biclusters",
+    "cell_map",
     "compare",
     "convergence",
     "enrichment",

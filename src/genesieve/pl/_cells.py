@@ -12,10 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 
 from genesieve._checks import check_integer
+from genesieve._colors import TOL_MUTED
 from genesieve._slots.read import read_column
 from genesieve.pl._parts import GAP, LEGEND_ROW, MOST_IN_LEGEND, STRIP, describe, legend_below, legend_rows, strip, thin
 from genesieve.pl._programs import Programs, column_colors
-from genesieve.pl._style import PAGE, TOL_MUTED, label
+from genesieve.pl._style import PAGE, label
 
 if TYPE_CHECKING:
     from anndata import AnnData

@@ -10,8 +10,9 @@ import numpy as np
 
 from genesieve._anndata import check_unique_genes
 from genesieve._checks import listing
+from genesieve._colors import OKABE_ITO, distinct_colors
 from genesieve._slots.read import read_colors, read_projection
-from genesieve.pl._style import LONGEST_NAME, OKABE_ITO, distinct_colors, shorten
+from genesieve.pl._style import LONGEST_NAME, shorten
 
 if TYPE_CHECKING:
     from anndata import AnnData

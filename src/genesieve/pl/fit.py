@@ -9,10 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from genesieve._checks import check_choice, check_integer
+from genesieve._colors import OKABE_ITO
 from genesieve._slots.read import read_fit, read_projection
 from genesieve.pl._parts import describe, thin
 from genesieve.pl._programs import read_programs
-from genesieve.pl._style import COLUMN, FRAME, LOUD, OKABE_ITO, QUIET, SMALL, axes_or_new, label, open_frame
+from genesieve.pl._style import COLUMN, FRAME, LOUD, QUIET, SMALL, axes_or_new, label, open_frame
 
 if TYPE_CHECKING:
     from anndata import AnnData

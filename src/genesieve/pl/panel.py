@@ -8,8 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from genesieve._checks import check_choice
+from genesieve._colors import OKABE_ITO
 from genesieve._slots.read import read_fit
-from genesieve.pl._style import COLUMN, OKABE_ITO, QUIET, SEQUENTIAL, SMALL, axes_or_new, label, open_frame, shorten
+from genesieve.pl._style import COLUMN, QUIET, SEQUENTIAL, SMALL, axes_or_new, label, open_frame, shorten
 
 if TYPE_CHECKING:
     from anndata import AnnData

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from genesieve._checks import check_integer, check_number
+from genesieve._colors import TOL_MUTED, distinct_colors
 from genesieve._slots.read import Projection, read_projection
 from genesieve.pl._parts import GAP, edge
 from genesieve.pl._programs import pick_programs, read_programs
@@ -23,9 +24,7 @@ from genesieve.pl._style import (
     QUIET,
     SMALL,
     TEXT,
-    TOL_MUTED,
     axes_or_new,
-    distinct_colors,
     label,
     open_frame,
     shorten,

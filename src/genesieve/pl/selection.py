@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from genesieve._checks import check_choice
+from genesieve._colors import OKABE_ITO
 from genesieve._slots.read import read_path, read_selection
-from genesieve.pl._style import COLUMN, LOUD, OKABE_ITO, QUIET, SMALL, axes_or_new, label, open_frame
+from genesieve.pl._style import COLUMN, LOUD, QUIET, SMALL, axes_or_new, label, open_frame
 from genesieve.selection.replication import REPLICATES
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from genesieve.tl.annotation import annotate
 from genesieve.tl.catalogues import read_catalogue, score_catalogue, write_catalogue
+from genesieve.tl.clusters import cluster
 from genesieve.tl.comparison import compare
 from genesieve.tl.enrichment import enrich
 from genesieve.tl.fit import ssnmf
@@ -16,6 +17,7 @@ from genesieve.tl.transfer import project
 __all__ = [
     "annotate",
     "biclusters",
+    "cluster",
     "compare",
     "enrich",
     "gene_scores",

@@ -143,7 +143,8 @@ def program_flags(fit: Fit) -> list[str]:
 def clusters_table(adata: AnnData, *, key: str = "ssnmf", known: str | None = None) -> pd.DataFrame:
     """One row a cluster: its cells, their confidence and, where types are known, the most frequent one."""
     fit = read_projection(adata, key)
-    labels, confidence, rows = fit.of_cells("labels"), fit.of_cells("confidence"), []
+    names = ("cluster", "cluster_confidence") if fit.has("cluster") else ("labels", "confidence")
+    (labels, confidence), rows = map(fit.of_cells, names), []
     for cluster in labels.cat.categories:
         members = (labels == cluster).to_numpy()
         sureness = {"median_confidence": float(confidence[members].median())}
@@ -169,9 +170,10 @@ def cells_table(adata: AnnData, *, key: str = "ssnmf", known: str | None = None)
     """One row a cell: its program, what else is known of it, and its usage of every program."""
     fit = read_projection(adata, key)
     columns = {"cell": adata.obs_names.astype(str), "program": fit.most_used}
-    if fit.centers is not None:
-        columns["cluster"] = fit.of_cells("labels").astype(str).to_numpy()
-    found = ("confidence", "outlier", "outlier_score", "explained", "poor_fit")
+    if fit.has("cluster") or fit.centers is not None:
+        of_cell = fit.of_cells("cluster" if fit.has("cluster") else "labels")
+        columns["cluster"] = of_cell.astype(str).to_numpy()
+    found = ("confidence", "cluster_confidence", "outlier", "outlier_score", "explained", "poor_fit")
     columns |= {name: fit.of_cells(name).to_numpy() for name in found if fit.has(name)}
     if known is not None:
         columns["known"] = _known_types(adata, known).to_numpy()

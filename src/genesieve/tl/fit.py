@@ -18,17 +18,18 @@ from genesieve._anndata import (
     read_values,
     select_genes,
 )
-from genesieve._checks import listing
-from genesieve._slots.keys import Keys
-from genesieve._slots.read import read_column, table_of
-from genesieve._slots.write import write_fit, write_selection, write_usual_fit
+from genesieve._checks import check_number, listing
+from genesieve._slots.read import read_fit, table_of
+from genesieve._slots.write import write_clusters, write_fit, write_selection, write_usual_fit
 from genesieve.core.cells.streamed import as_source
-from genesieve.estimators._batches import Batches, read_batches
-from genesieve.estimators._parameters import WEIGHTINGS
+from genesieve.estimators._parameters import WEIGHTINGS, read_memory
 from genesieve.estimators._progress import watched
 from genesieve.estimators.ssnmf import SSNMF
 from genesieve.interpret.cell_fit import evenly_spread, explained_by_cell, usual_fit
+from genesieve.interpret.graph import Clusters
 from genesieve.interpret.programs import DUPLICATE_COSINE, near_duplicates, tiny_programs
+from genesieve.tl._batches import read_batch_column
+from genesieve.tl._clustering import find_clusters
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -48,6 +49,7 @@ def ssnmf(
     mask_var: str | Sequence[bool] | np.ndarray | None = None,
     include_genes: Sequence[str] | None = None,
     exclude_genes: str | Sequence[str] | None = None,
+    clusters: bool = True,
     key_added: str = "ssnmf",
     random_state: Any = 0,
     copy: bool = False,
@@ -81,6 +83,9 @@ def ssnmf(
         ``n_genes`` and ``sparsity="rows"``. A gene that no cell expresses still carries no weight.
     exclude_genes
         Genes to leave out: a list of names, or a regular expression such as ``"^MT-|^RP[SL]"``.
+    clusters
+        Cluster the cells, too, as `genesieve.tl.cluster` does: ``n_clusters`` or ``resolution`` say how finely, by
+        default there are as many clusters as programs.
     key_added
         Name of all slots together.
     random_state
@@ -109,6 +114,9 @@ def ssnmf(
             The program that each cell uses most, or its cluster: categorical, ``"0"``, ``"1"``, ...
         ``obs["ssnmf_confidence"]``
             How sure the label is, 0 to 1 (see ``confidence_`` of `genesieve.SSNMF`).
+        ``obs["ssnmf_cluster"]``, ``obs["ssnmf_cluster_confidence"]``
+            The cluster of each cell on a graph of neighbours, and how sure it is; where ``labels`` asks for clusters,
+            the same as the label.
         ``var["ssnmf_selected"]``, ``var["ssnmf_given"]``
             Genes that carry a weight, and genes that could have.
         ``varm["ssnmf_batch_scales"]``
@@ -149,6 +157,7 @@ def ssnmf(
     options = {**solver_options, **_align(adata, given, solver_options)}
     if included is not None:
         options["required_genes"] = included[given]
+    resolution = _resolution_of_clusters(options) if clusters else None
     model = SSNMF(n_components, n_genes=n_genes, random_state=random_state, **options)
     with watched(model.callback, verbose) as monitor:
         model.set_params(callback=monitor)
@@ -160,19 +169,38 @@ def ssnmf(
         write_usual_fit(adata, key_added, _usual_fit(X, H, model, given))
     if model.selection_ is not None:
         write_selection(adata, key_added, model.selection_, adata.var_names[given])
+    if clusters:
+        _cluster(adata, key_added, model, resolution)
     _warn_spare(model, H)
     return adata if copy else None
 
 
-def read_batch_column(adata: AnnData, batch_key: str, key: str | None = None) -> Batches:
-    """The batch of every cell, or an error that says what is wrong with the column.
+def _resolution_of_clusters(options: dict[str, Any]) -> float | None:
+    """The resolution of the clusters beside programs, taken from the options: the estimator has no use for it."""
+    if options.get("labels", "argmax") == "leiden" or options.get("resolution") is None:
+        return None
+    if options.get("n_clusters") is not None:
+        raise ValueError(f"n_clusters must be None where a resolution is given, got {options['n_clusters']!r}")
+    check_number("resolution", options["resolution"])
+    return float(options.pop("resolution"))
 
-    ``key`` is that of the result, where labels are written.
-    """
-    if key is not None and batch_key in (Keys(key).labels, Keys(key).confidence):
-        raise ValueError(f"batch_key must not be a column that the result is written to, got {batch_key!r}")
-    column = read_column(adata, batch_key, "batch_key must name a column").to_numpy(dtype=object)
-    return read_batches(column, adata.n_obs, f"batch_key {batch_key!r}")
+
+def _cluster(adata: AnnData, key: str, model: SSNMF, resolution: float | None) -> None:
+    """Clusters of the cells: those that labels are, or new ones on a graph."""
+    known = None if model.cluster_centers_ is None else Clusters(model.labels_, model.confidence_)
+    if known is not None and model.labels != "leiden":  # new cells go by the centres
+        write_clusters(adata, key, known)
+        return
+    find_clusters(
+        adata,
+        read_fit(adata, key),
+        model.n_clusters,
+        resolution,
+        known=known,
+        random_state=model.random_state,
+        n_jobs=model.n_jobs,
+        memory=read_memory(model.memory),
+    )
 
 
 def given_genes(

@@ -18,7 +18,8 @@ from genesieve.selection.choose import select as choose
 from genesieve.selection.evidence import Step
 from genesieve.selection.path import Fitted, budgets_for
 from genesieve.selection.path import path as fit_path
-from genesieve.tl.fit import given_genes, read_batch_column
+from genesieve.tl._batches import read_batch_column
+from genesieve.tl.fit import given_genes
 
 if TYPE_CHECKING:
     from anndata import AnnData

@@ -11,15 +11,16 @@ import pandas as pd
 
 from genesieve._anndata import check_unique_genes, kind_of_values, own, read_values, select_genes
 from genesieve._checks import check_choice, listing
-from genesieve._slots.read import Fit, read_fit, table_of
+from genesieve._slots.read import Fit, read_fit
 from genesieve._slots.write import write_cell_fit, write_projection
 from genesieve.core.batches import Scaling
 from genesieve.core.cells.streamed import as_source
 from genesieve.core.schedule import score_cells
-from genesieve.estimators._batches import Batches, one_new_batch
 from genesieve.interpret.cell_fit import FOREIGN, agreement_by_group, explained_by_cell
-from genesieve.interpret.labels import label_cells, nearest
-from genesieve.tl.fit import read_batch_column
+from genesieve.interpret.graph import Clusters, together
+from genesieve.interpret.labels import Labelling, label_cells, nearest
+from genesieve.tl._batches import scaled_cells, scaling_for
+from genesieve.tl._graph_cells import Sight
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -75,12 +76,15 @@ def project(
     Returns
     -------
     AnnData or None
-        The copy with ``copy=True``. Sets ``obsm["X_ssnmf"]``, ``obs["ssnmf"]`` (for a fit with cluster labels, the
+        The copy with ``copy=True``. Sets ``obsm["X_ssnmf"]``, ``obs["ssnmf"]`` (for a fit with k-means labels, the
         cluster whose mean usages are most alike), ``obs["ssnmf_confidence"]``, and in ``uns["ssnmf"]`` what
-        `genesieve.tl.outliers` needs. How well the programs describe a cell is in ``obs["ssnmf_explained"]``, the
-        share of its expression of the selected genes that they reproduce, and ``obs["ssnmf_poor_fit"]`` marks cells
-        with less of it than nearly all of those of the fit, and cells with a label whose mean expression correlates by
-        less than 0.4 with what the programs predict (not for fits with batches).
+        `genesieve.tl.outliers` needs. For a fit with clusters, ``obs["ssnmf_cluster"]`` is the cluster of most of the
+        nearest cells of the fit, in usages and along the leading directions of the selected genes, and
+        ``obs["ssnmf_cluster_confidence"]`` by how much of itself it is ahead of the next. How well the programs
+        describe a cell is in ``obs["ssnmf_explained"]``, the share of its expression of the selected genes that they
+        reproduce, and ``obs["ssnmf_poor_fit"]`` marks cells with less of it than nearly all of those of the fit, and
+        cells with a label whose mean expression correlates by less than 0.4 with what the programs predict (not for
+        fits with batches).
 
     Warns
     -----
@@ -110,6 +114,7 @@ def project(
     X = read_values(adata, layer=layer, use_raw=use_raw)
     _check_same_kind(X, fit)
     scored = there if missing == "ignore" else np.ones(len(there), dtype=bool)
+    scaling = scaling_for(adata, fit, batch_key, scored, key_added or key)
     H = score_cells(
         select_genes(X, columns[there]),
         fit.weights[fit.selected][scored],
@@ -117,13 +122,38 @@ def project(
         scale=fit.scale,
         penalty=fit.penalty,
         gene_weights=None if fit.gene_weights is None else fit.gene_weights[fit.selected][scored],
-        scaling=_scaling(adata, fit, batch_key, scored, key_added or key),
+        scaling=scaling,
         n_jobs=n_jobs,
     )
-    found = label_cells(H, "argmax") if fit.centers is None else nearest(H, fit.centers)
-    write_projection(adata, key_added or key, fit, H, found)
+    clusters = _follow(fit, X, columns, scaling, missing, n_jobs)
+    write_projection(adata, key_added or key, fit, H, _labels(fit, H, clusters), clusters)
     _tell_fit(adata, key_added or key, fit, X, columns, H)
     return adata if copy else None
+
+
+def _follow(
+    fit: Fit, X: Any, columns: np.ndarray, scaling: Scaling | None, missing: str, n_jobs: int | None
+) -> Clusters | None:
+    """Clusters of new cells: those of the nearest cells of the fit, as its graph looked at them; None without."""
+    reference, there = fit.reference, columns >= 0
+    if reference is None:
+        return None
+    sight = Sight.of_fit(fit, fit.directions[fit.selected])
+    scored = there if missing == "ignore" else np.ones(len(there), dtype=bool)
+    source = as_source(select_genes(X, columns[there]), n_jobs=n_jobs)
+    if scaling is not None:
+        source = scaled_cells(source, fit, scaling, scored, there[scored])
+    cells = sight.on(there, zero_elsewhere=missing == "zero").each(source, n_jobs=n_jobs)
+    return together(map(reference.follow, cells))
+
+
+def _labels(fit: Fit, H: np.ndarray, clusters: Clusters | None) -> Labelling:
+    """Labels by the rule of the fit."""
+    if fit.centers is None:
+        return label_cells(H, "argmax")
+    if clusters is not None and fit.params.get("labels") == "leiden":
+        return Labelling(*clusters, fit.centers)
+    return nearest(H, fit.centers)
 
 
 def _tell_fit(adata: AnnData, key: str, fit: Fit, X: Any, columns: np.ndarray, H: np.ndarray) -> None:
@@ -163,25 +193,6 @@ def _warn_poor(poor: np.ndarray, agreement: np.ndarray, explained: np.ndarray, u
         f" {np.median(explained):.2f}, in the fit {float(usual['median']):.2f}"
     )
     warnings.warn(message, UserWarning, stacklevel=4)
-
-
-def _scaling(adata: AnnData, fit: Fit, batch_key: str | None, scored: np.ndarray, key: str) -> Scaling | None:
-    """How new cells are scaled on the genes scored; None for a fit that knew no batches."""
-    if fit.batches is None:
-        if batch_key is not None:
-            raise ValueError(f"batch_key must be None for a fit without batches, got {batch_key!r}")
-        return None
-    known, levels = fit.batch_scales[fit.selected][scored].T, fit.levels[fit.selected][scored]
-    return _batches_of(adata, fit, batch_key, key).scaling(fit.batches, known, levels)
-
-
-def _batches_of(adata: AnnData, fit: Fit, batch_key: str | None, key: str) -> Batches:
-    of_fit = fit.params.get("batch_key")
-    if batch_key is None and of_fit in table_of(adata.obs):
-        batch_key = of_fit
-    if batch_key is None:
-        return one_new_batch(adata.n_obs)
-    return read_batch_column(adata, batch_key, key)
 
 
 def _check_missing(adata: AnnData, genes: pd.Index, there: np.ndarray, missing: str) -> None:

@@ -109,6 +109,7 @@ def run(
         with watch.fit(_most_iterations(model)) as callback, log.timed("fit"), asked_for():
             model.set_params(callback=callback)
             choices: dict[str, Any] = {"batch_key": settings.batch, "exclude_genes": settings.exclude_genes}
+            choices["clusters"] = not settings.no_clusters
             tl.ssnmf(given.adata, **model.get_params(), **choices, key_added=KEY)
         with watch.stage("interpret"), log.timed("interpret"):
             interpret(given.adata, settings, sets, names)
@@ -149,7 +150,7 @@ def _record(
     given: Given,
     settings: Settings,
     files: dict[str, Place | None],
-    scores: dict[str, float],
+    scores: dict[str, Any],
     command: Sequence[str],
     log: Log,
     *,

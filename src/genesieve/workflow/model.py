@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from genesieve._slots.read import read_fit, read_preparation
-from genesieve._slots.write import bare_fit, write_batch_scales, write_gene_weights, write_preparation
+from genesieve._slots.write import bare_fit, write_batch_scales, write_directions, write_gene_weights, write_preparation
 from genesieve.io import FileError
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ def save_model(adata: AnnData, folder: Path, *, key: str = "ssnmf") -> None:
     arrays = {"weights": fit.weights[fit.selected]}
     if fit.gene_weights is not None:
         arrays["gene_weights"] = fit.gene_weights[fit.selected]
+    if fit.reference is not None:
+        arrays["directions"] = fit.directions[fit.selected].astype(np.float32)
     if fit.batches is not None:
         arrays |= {"batch_scales": fit.batch_scales[fit.selected], "levels": fit.levels[fit.selected]}
     plain = _pull_arrays({name: value for name, value in fit.record.items() if name != "history"}, arrays, "fit")
@@ -63,6 +65,8 @@ def load_model(folder: Path) -> AnnData:
     adata = bare_fit(key, description["genes"], weights, no_usages, _put_arrays(description["fit"], arrays, "fit"))
     if "gene_weights" in arrays:
         write_gene_weights(adata, key, arrays["gene_weights"])
+    if "directions" in arrays:
+        write_directions(adata, key, arrays["directions"])
     if "batch_scales" in arrays:
         write_batch_scales(adata, key, arrays["batch_scales"], arrays["levels"])
     write_preparation(adata, _put_arrays(description["prepare"], arrays, "prepare"))

@@ -30,6 +30,7 @@ FIGURES = "figures"
 REPORT = "report.html"
 PNG_DPI = 200
 NAMED_GENES, FEWEST_GENES = 72, 2  # in a heat map of a page, and of each program
+MAP_SIZE, LEGEND = 3.4, 1.2  # inches of a map of the cells, and of what is below it
 MARGIN = 0.1  # inches around a figure
 MANY_VALUES = 20_000_000  # of an object: packing more of them tightly would take longer than the fit
 PACKED = {"compression": "gzip", "compression_opts": 1}  # 4, the default, takes 2.6 times as long for a quarter less
@@ -54,11 +55,12 @@ def write_outputs(
     with _in_background(adata, folder / RESULT) as map_is_made:
         step("tables")
         write_tables(tables(adata, known=known), folder)
-        write_figures(figures, folder / FIGURES, step)
+        write_figures({name: figures[name] for name in figures if name != "map"}, folder / FIGURES, step)
         step("the model")
         save_model(adata, folder / "model", key=KEY)
         step("the map of the cells")
         map_is_made()
+        write_figures({name: figures[name] for name in figures if name == "map"}, folder / FIGURES, step)
         step("the report")
         title = f"Gene programs in {record['data']['name']}"
         report(adata, folder / REPORT, key=KEY, known=known, title=title, run=_facts(record))
@@ -144,7 +146,7 @@ def tables(adata: AnnData, *, known: str | None = None) -> dict[str, pd.DataFram
     }
     if fit.has("markers"):  # runs of older versions have none
         found |= {"markers": fit.found("markers"), "gene_scores": scores_table(adata, key=KEY)}
-    if fit.centers is not None:
+    if fit.has("cluster") or fit.centers is not None:  # runs of older versions have labels alone
         found["clusters"] = clusters_table(adata, key=KEY, known=known)
     if fit.has("enrichment"):
         found["enrichment"] = fit.found("enrichment")
@@ -166,6 +168,7 @@ def run_figures(
     fit = read_fit(adata, KEY)
     few = max(FEWEST_GENES, NAMED_GENES // fit.rank)
     figures: dict[str, Callable[[], Any]] = {
+        "map": lambda: _maps(adata, known),
         "usages": lambda: pl.usages(adata, key=KEY, color=known),
         "loadings": lambda: pl.loadings(adata, key=KEY),
         "top_genes": lambda: pl.top_genes(adata, key=KEY),
@@ -184,6 +187,18 @@ def run_figures(
     return {name: draw for name, draw in figures.items() if only is None or name in only}
 
 
+def _maps(adata: AnnData, known: str | None) -> Any:
+    """The cells by program, by cluster and by known type, as far as there are any."""
+    import matplotlib.pyplot as plt
+
+    from genesieve import pl
+
+    fit = read_fit(adata, KEY)
+    colors = [None, *([fit.of_cells("cluster").name] if fit.has("cluster") else []), *([known] if known else [])]
+    _, grid = plt.subplots(1, len(colors), figsize=(MAP_SIZE * len(colors), MAP_SIZE + LEGEND), layout="constrained")
+    return [pl.cell_map(adata, color, key=KEY, ax=ax) for color, ax in zip(colors, np.ravel(grid), strict=True)]
+
+
 def write_figures(
     figures: dict[str, Callable[[], Any]], folder: Path, step: Callable[[str], None] = lambda what: None
 ) -> None:
@@ -191,7 +206,7 @@ def write_figures(
     import matplotlib.pyplot as plt
 
     if figures:
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
     for name, draw in figures.items():
         step(f"figure of {name.replace('_', ' ')}")
         open_before = set(plt.get_fignums())

@@ -105,7 +105,7 @@ def panel(
         fitted = settings.changed(genes=settings.genes or min(FIT_GENES, given.adata.n_vars))
         model = fitted.estimator(resources)
         with watch.fit(model.max_iter * model.n_restarts) as callback, log.timed("fit"):
-            tl.ssnmf(given.adata, **model.set_params(callback=callback).get_params(), key_added=KEY)
+            tl.ssnmf(given.adata, **model.set_params(callback=callback).get_params(), clusters=False, key_added=KEY)
         with watch.stage("interpret"), log.timed("panel"), _asked_for():
             tl.panel(
                 given.adata,

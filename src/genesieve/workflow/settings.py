@@ -51,6 +51,7 @@ class Settings(_OfFit):  # type: ignore[misc]  # its base is made from the table
     sample: str | None = None  # column of obs with the samples
     method: str | None = None  # one of the paper's factorisations
     exclude_genes: str | None = None
+    no_clusters: bool = False  # programs alone
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Settings:
@@ -85,8 +86,8 @@ class Settings(_OfFit):  # type: ignore[misc]  # its base is made from the table
         model = SSNMF(**{**sizes, **self.fit_keywords()}, memory=resources.memory, checkpoint=resources.checkpoint)
         with asked_for():
             check_parameters(model, as_settings=True)
-            if self.clusters is not None and model.labels == "argmax":
-                raise ValueError(f"clusters must come with label_rule kmeans or leiden, got {self.label_rule!r}")
+            if self.clusters is not None and model.labels == "argmax" and self.no_clusters:
+                raise ValueError(f"clusters must not be given with no_clusters, got {self.clusters!r}")
         return model
 
     def number(self, name: str) -> int:

@@ -10,6 +10,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
+
 from genesieve import datasets, pp, tl
 from genesieve._checks import listing
 from genesieve._matrices import check_all_intact
@@ -18,7 +21,8 @@ from genesieve.core.cells.streamed import streamed
 from genesieve.interpret.genesets import case_note, read_gene_sets
 from genesieve.io import FileError, RequestError, open_in_file, read, size_in_memory
 from genesieve.metrics import nmi, purity
-from genesieve.tl.fit import given_genes, read_batch_column
+from genesieve.tl._batches import read_batch_column
+from genesieve.tl.fit import given_genes
 from genesieve.workflow.cluster import open_on_dask
 from genesieve.workflow.outputs import KEY
 from genesieve.workflow.provenance import available_memory, fingerprint, sampled_fingerprint
@@ -220,18 +224,21 @@ def about_gene_sets(gene_sets: Place) -> Iterator[None]:
         raise FileError(f"{gene_sets} cannot be used: {error}") from error
 
 
-def score(adata: AnnData, column: str | None) -> dict[str, float]:
-    """Agreement of the programs with the known types, over the cells whose type is known."""
+def score(adata: AnnData, column: str | None) -> dict[str, Any]:
+    """Agreement of labels, and of clusters, with the known types, over the cells whose type is known."""
     if column is None:
         return {}
+    known = adata.obs[column].notna().to_numpy()
+    types, cells = adata.obs[column][known].astype(str).to_numpy(), read_projection(adata, KEY)
+    scores: dict[str, Any] = {**_agreement(types, cells.of_cells("labels")[known]), "cells": int(known.sum())}
+    if cells.has("cluster") and cells.centers is None:  # else labels are the clusters
+        scores["clusters"] = _agreement(types, cells.of_cells("cluster")[known])
+    return scores
+
+
+def _agreement(types: np.ndarray, labels: pd.Series) -> dict[str, float]:
     from sklearn.metrics import adjusted_rand_score
 
-    known = adata.obs[column].notna().to_numpy()
-    types = adata.obs[column][known].astype(str).to_numpy()
-    found = read_projection(adata, KEY).of_cells("labels")[known].astype(str).to_numpy()
-    return {
-        "nmi": float(nmi(types, found)),
-        "purity": float(purity(types, found)),
-        "ari": float(adjusted_rand_score(types, found)),
-        "cells": int(known.sum()),
-    }
+    found = labels.astype(str).to_numpy()
+    ari = float(adjusted_rand_score(types, found))
+    return {"nmi": float(nmi(types, found)), "purity": float(purity(types, found)), "ari": ari}

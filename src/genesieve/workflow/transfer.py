@@ -117,7 +117,7 @@ def _record(
     model: Path,
     settings: Settings,
     missing: str,
-    scores: dict[str, float],
+    scores: dict[str, Any],
     command: Sequence[str],
     log: Log,
 ) -> dict[str, Any]:

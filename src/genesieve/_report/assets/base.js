@@ -24,7 +24,7 @@ const data = {
   genes: Object.assign({}, raw.genes),
   rank: raw.programs.names.length,
 };
-for (const name of ["x", "y", "cluster", "known", "confidence", "outlier", "usages"]) data.cells[name] = unpack(raw.cells[name]);
+for (const name of ["x", "y", "cluster", "program", "known", "confidence", "outlier", "usages"]) data.cells[name] = unpack(raw.cells[name]);
 for (const name of ["weights", "owner", "z", "specificity"]) data.genes[name] = unpack(raw.genes[name]);
 
 function usage(program, cell) {

@@ -10,6 +10,7 @@ function colorings() {
   const label = clusters.same ? "Program" : "Cluster";
   const titles = { ...clusters, names: clusters.same ? programs.titles : clusters.names };
   const choices = [groups("cluster", label, titles, cells.cluster)];
+  if (!clusters.same) choices.push(groups("program", "Program", { ...programs, names: programs.titles }, cells.program));
   if (known) choices.push(groups("known", known.title, known, cells.known));
   choices.push(numbers("confidence", titled(data.confidence), (cell) => cells.confidence[cell] / TOP, 1));
   if (cells.outlier) {
@@ -108,6 +109,7 @@ function makeMap(root) {
     const name = (groups, code) => (code === MISSING ? "none" : groups[code]);
     const lines = [cells.names[cell]];
     lines.push(clusters.same ? titled(name(programs.titles, cells.cluster[cell])) : "Cluster " + name(clusters.names, cells.cluster[cell]));
+    if (!clusters.same) lines.push(titled(programs.titles[cells.program[cell]]));
     if (known) lines.push(known.title + ": " + name(known.names, cells.known[cell]));
     lines.push(titled(data.confidence) + ": " + (cells.confidence[cell] / TOP).toFixed(2));
     if (state.coloring.name.startsWith("usage")) lines.push(state.coloring.title + ": " + number(state.coloring.value(cell)));

@@ -7,6 +7,7 @@ blocks are, in memory, in a file or on a cluster, is the business of a source.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from enum import Enum
 from functools import cached_property, partial
@@ -187,8 +188,11 @@ class Blocks:
         return Sweep(new_H, self._weigh(cross), gram)
 
     def usages(self, W: np.ndarray, step: CellStep) -> np.ndarray:
-        work = partial(_solve_block, self._weigh(W).astype(self.dtype), step)
-        return np.concatenate(list(self._source.each(work)))
+        return np.concatenate(list(self.each_usages(W, step)))
+
+    def each_usages(self, W: np.ndarray, step: CellStep) -> Iterator[np.ndarray]:
+        """The same block by block, in their order, for what need not hold them all."""
+        return self._source.each(partial(_solve_block, self._weigh(W).astype(self.dtype), step))
 
     def part(self, cells: np.ndarray, n_genes: int, required: np.ndarray | None = None) -> tuple[Blocks, np.ndarray]:
         every_gene = n_genes >= self.shape[1]

@@ -137,9 +137,13 @@ def products(H: np.ndarray, cross: np.ndarray) -> np.ndarray:
     return cross
 
 
-def leading_scores(cells: Cells, genes: np.ndarray, n_directions: int, rng: np.random.Generator) -> np.ndarray:
-    """Cells (cells, directions) along the leading singular directions of some genes (a mask), the strongest first."""
+def leading_directions(cells: Cells, genes: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """The leading singular directions (genes, n) of some genes (a mask), the strongest first; of a sample of cells."""
     many = sample(cells, rng, n_cells=WHOLE_CELLS, n_genes=int(genes.sum()), required=genes)
     with single_threaded_blas():
-        directions = svd(many.cells, n_directions, rng)[2]
-    return cells.usages(many.embed(directions), products)
+        return many.embed(svd(many.cells, n, rng)[2])
+
+
+def leading_scores(cells: Cells, genes: np.ndarray, n_directions: int, rng: np.random.Generator) -> np.ndarray:
+    """Cells (cells, directions) along these directions."""
+    return cells.usages(leading_directions(cells, genes, n_directions, rng), products)

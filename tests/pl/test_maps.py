@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import anndata as ad
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+
+from genesieve import datasets, pl, tl
+
+
+@pytest.fixture(scope="module")
+def adata() -> ad.AnnData:
+    adata = datasets.demo()[::4].copy()
+    tl.ssnmf(adata, 4, 50, clusters=False)
+    adata.obs["ssnmf_cluster"] = np.repeat(["0", "1", "2"], [100, 70, 5])
+    adata.uns["ssnmf_cluster_colors"] = ["#ff0000", "#00ff00", "#0000ff"]
+    return adata
+
+
+def colors_of(ax) -> list[str]:
+    return [to_hex(color) for color in ax.collections[0].get_facecolors()]
+
+
+def test_every_cell_has_a_place_and_the_colour_of_its_group(adata):
+    ax = pl.cell_map(adata, "ssnmf_cluster")
+    assert sorted(colors_of(ax)) == sorted(["#ff0000"] * 100 + ["#00ff00"] * 70 + ["#0000ff"] * 5)
+    assert ax.get_xlabel() == "175 cells"
+    by_program = colors_of(pl.cell_map(adata))
+    assert sorted(by_program.count(color) for color in set(by_program)) == sorted(adata.obs["ssnmf"].value_counts())
+
+
+def test_of_many_cells_small_groups_are_shown_whole(adata):
+    ax = pl.cell_map(adata, "ssnmf_cluster", max_cells=40)
+    assert colors_of(ax).count("#0000ff") == 5
+    assert ax.get_xlabel() == "40 of 175 cells"
+
+
+def test_what_is_no_map_is_refused(adata):
+    with pytest.raises(KeyError, match="color must name columns"):
+        pl.cell_map(adata, "nothing")
+    with pytest.raises(KeyError, match="basis must name a slot"):
+        pl.cell_map(adata, basis="X_nothing")
+    with pytest.raises(ValueError, match="max_cells must be"):
+        pl.cell_map(adata, max_cells=0)

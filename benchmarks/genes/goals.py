@@ -92,9 +92,10 @@ def selected_right(results: Results, *, k: int, bound: float) -> Found:
     levels = [level for level in LEVELS if raised_at(results, level) >= k]
     if not levels:
         raise Missing("not measured")
+    told = "" if len(levels) == len(LEVELS) else f"; {len(levels)} of {len(LEVELS)} levels run"
     values = {level: at_count(results, "selected", level, OURS, k, "precision") for level in levels}
     least = min(values, key=lambda level: values[level])
-    return f"at least {values[least]:.3f} ({least})", by_margin(values[least] - bound)
+    return f"at least {values[least]:.3f} ({least}{told})", by_margin(values[least] - bound)
 
 
 def raised_at(results: Results, level: str) -> float:

@@ -37,14 +37,16 @@ def draw(results: Results, folder: Path) -> list[str]:
 def selected(results: Results, path: Path) -> bool:
     """The share of k genes that is right, a panel a level."""
     curves = {level: {name: precision(results, level, name) for name in SELECTORS} for level in LEVELS}
-    if not any(curve for level in curves.values() for curve in level.values()):
+    curves = {level: of_level for level, of_level in curves.items() if any(of_level.values())}
+    if not curves:
         return False
-    with picture(path, 1, len(LEVELS), size=(11.0, 3.4), sharey=True) as (_, grid):
+    size = (1.5 + 2.4 * max(len(curves), 2), 3.4)
+    with picture(path, 1, len(curves), size=size, sharey=True, squeeze=False) as (_, (grid,)):
         for axes, (level, of_level) in zip(grid, curves.items(), strict=True):
             draw_curves(axes, of_level, COUNTS[::2])
             axes.set(title=level, ylim=(0.0, 1.03))
         grid[0].set_ylabel("share of the genes that is right")
-        legend(grid[-1], fontsize=7)
+        legend(grid[0], fontsize=7, loc="lower left")
     return True
 
 
@@ -58,7 +60,7 @@ def labelled(results: Results, path: Path) -> bool:
         for axes, (field, of_field) in zip(grid, curves.items(), strict=True):
             draw_curves(axes, of_field, LABELLED_COUNTS)
             axes.set_title(titles[field])
-        legend(grid[-1], fontsize=7)
+        legend(grid[0], fontsize=7, loc="lower right")
     return True
 
 

@@ -74,7 +74,7 @@ def each(results: Results, path: Path) -> bool:
                 axes.plot(spread, values, "o", color=color, alpha=0.4, markersize=3, markeredgewidth=0)
             axes.axhline(LOST, color=BLACK, linewidth=0.8, linestyle=":")
             axes.set_xticks(range(len(found)), [title_of(name) for name in found], rotation=30, ha="right", fontsize=8)
-            axes.set(title=level, ylim=(-0.05, 1.03))
+            axes.set(title=level, ylim=(-0.05, 1.03), xlim=(-0.5, len(found) - 0.5))
         grid[0].set_ylabel("correlation of usages, each program")
     return True
 

@@ -35,7 +35,7 @@ def ours(level: str, types: int, activities: int, seed: int, size: dict[str, Any
         "signals": {name: int(number) for name, number in found["signals"].items()},
         "table": {name: found["table"][name].tolist() for name in ("size", "agreement")},
         "cpu_seconds": seconds,
-        "shape": list(adata.shape),
+        "cells_and_genes": list(adata.shape),
     }
 
 

@@ -224,3 +224,11 @@ def test_the_plot_shows_the_suggestion(counts, view):
     suggested = adata.uns["ssnmf_select"]["suggested"]
     ax = gs.pl.selection(adata, view=view)
     assert ax.get_title().split()[0] == str(suggested["n_genes" if view == "genes" else "n_components"])
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_plot_of_replication_is_empty_where_the_number_was_given(counts):
+    adata = counts.copy()
+    gs.tl.select(adata, 3)
+    assert adata.uns["ssnmf_select"]["table"]["agreement"].isna().all()
+    assert gs.pl.selection(adata, view="replication").get_title() == "3 programs suggested"

@@ -28,7 +28,7 @@ SPLIT = 3
 # programs: usages show some types but dimly. Together these count as much as the usages.
 WIDTHS = (2, 4)
 # The graph is of so many cells at most, drawn evenly; the others follow their nearest.
-GRAPH_CELLS = 20_000
+GRAPH_CELLS = 10_000
 # Cells that a fit keeps, so that new ones can follow them, at most.
 KEPT_CELLS = 3000
 # How far equal points are moved, relative to the largest coordinate: less than cells ever differ, more than rounding.

@@ -123,7 +123,7 @@ def _draw_ranks(ax: Axes, table: pd.DataFrame, suggested: int, view: str) -> Non
         label(ax.set_ylabel, "size over the end of noise")
     else:
         _draw_line(ax, ranks, table["agreement"].to_numpy(), REPLICATES, "found in both halves")
-        ax.set_ylim(min(0.0, float(np.nanmin(table["agreement"], initial=0.0))) - 0.03, 1.03)
+        ax.set_ylim(float(table["agreement"].dropna().to_numpy().min(initial=0.0)) - 0.03, 1.03)
         label(ax.set_ylabel, "agreement of two halves")
     ax.axvline(suggested, color=OKABE_ITO[1], linewidth=1.0, zorder=0)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -142,7 +142,7 @@ def _draw_line(ax: Axes, ranks: np.ndarray, values: np.ndarray, bound: float, wo
         "fontsize": SMALL,
         "color": LOUD,
     }
-    ax.annotate(words, (ranks[-1], bound), **place)
+    ax.annotate(words, (ranks.max(initial=1), bound), **place)
     above = values >= bound
     for mask, color in ((above, OKABE_ITO[0]), (~above, QUIET)):
         ax.plot(ranks[mask], values[mask], "o", color=color, markersize=4)

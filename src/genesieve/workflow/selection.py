@@ -116,7 +116,7 @@ def _summary(adata: AnnData) -> dict[str, Any]:
     suggested = {name: int(size) for name, size in found["suggested"].items()}
     return {
         "suggested": suggested,
-        "signals": {name: int(number) for name, number in found["signals"].items()},
+        "signals": {name: int(number) for name, number in found.get("signals", {}).items()},
         "reason": str(found["reason"]),
         "values": str(found["values"]),
         "n_cells": int(found["n_cells"]),

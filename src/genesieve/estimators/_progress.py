@@ -16,8 +16,8 @@ from genesieve.selection.evidence import Step, Tell
 
 LONG_SECONDS = 5.0  # work that takes longer is worth a bar
 # What follows placing takes this share of its time, and as much again for so many cells. Seen at ranks 8 to 30 on 2,600
-# to 100,000 cells, the time left that is told from a third of placing on was mostly 0.5 to 2.4 times what it then took, up
-# to five times off in the last seconds.
+# to 100,000 cells, the time left that is told from a third of placing on was mostly 0.5 to 2.4 times what it then took,
+# up to five times off in the last seconds.
 SETTLING, CELLS_AS_LONG_AS_PLACING = 0.15, 60_000
 USUAL_PASSES = 3  # over X, as programs are well placed by then; where it takes more, it is told by the objective's fall
 LAST_FALL = 1e-4  # of the objective, relative: a fit ends when it falls by less, or by about as much

@@ -415,15 +415,20 @@ def test_a_full_disk_leaves_nothing_half_written(place, tmp_path):
 
 
 def start(*arguments: object) -> subprocess.Popen[str]:
-    """A command that hears Ctrl-C even where the tests themselves run in the background."""
+    """A command that hears signals even where the tests run in the background or under nohup, which ignore some."""
     return subprocess.Popen(
         command(*arguments),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         encoding="utf-8",
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=_hear,
     )
+
+
+def _hear() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def wait_for(process: subprocess.Popen[str], words: str) -> None:

@@ -52,7 +52,7 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "n_restarts": (0, -1, 1.5, None),
     "labels": ("louvain", None, 4),
     "n_clusters": (0, -2, 1.5, "two"),
-    "resolution": (0.0, -1.0, np.nan, "high"),
+    "resolution": (-1.0, np.nan, "high"),
     "gauge": ("l1", 0),
     "gene_weights": (np.array([1.0]), "cv", -1.0, np.array([[1.0, 2.0]])),
     "baseline": ("median", None, 0),

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
+
+from genesieve.core.compiled import compiled
 
 # Multiplications from which on compiled loops are worth loading; below, SciPy is as quick.
 LEAST_WORK = 1 << 24
@@ -32,10 +33,12 @@ def transposed_times(X: Any, H: np.ndarray) -> np.ndarray:
 
 def _is_mixed(X: Any, factor: np.ndarray) -> bool:
     """Whether values and factor differ in precision, and there is enough to multiply."""
-    return bool(sparse.issparse(X) and X.dtype != factor.dtype and X.nnz * factor.shape[1] >= LEAST_WORK)
+    if not (sparse.issparse(X) and X.format == "csr" and X.dtype != factor.dtype):
+        return False
+    return bool(X.nnz * factor.shape[1] >= LEAST_WORK)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _times(data, indices, indptr, W):  # type: ignore[no-untyped-def]
     products = np.zeros((indptr.size - 1, W.shape[1]))
     for i in range(indptr.size - 1):
@@ -47,7 +50,7 @@ def _times(data, indices, indptr, W):  # type: ignore[no-untyped-def]
     return products
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _transposed_times(data, indices, indptr, H, n_genes):  # type: ignore[no-untyped-def]
     products = np.zeros((n_genes, H.shape[1]))
     for i in range(indptr.size - 1):

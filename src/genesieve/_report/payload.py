@@ -101,6 +101,7 @@ def _codes(of_cell: np.ndarray) -> np.ndarray:
 
 def _on_a_square(places: np.ndarray) -> np.ndarray:
     """Coordinates (2, cells) as whole numbers on a square, shape kept; cells without a place are marked."""
+    places = places.astype(np.float64)  # a map that was kept and one that is new are alike
     there = np.isfinite(places).all(axis=1)
     if not there.any():
         return np.full(places.T.shape, MISSING)

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Te
 from genesieve.cli._screen import in_flags, plain
 from genesieve.core.solvers import Progress as Step
 from genesieve.core.solvers import Stand
-from genesieve.estimators._progress import Forecast, Outlook, about_left
+from genesieve.estimators._progress import Forecast, Outlook, outlook_of_choice
 from genesieve.selection.evidence import Step as Choice
 from genesieve.workflow import Watcher
 
@@ -64,9 +64,8 @@ class Screen(Watcher):
         task = bar.add_task(WORDS["select"], total=1.0, left="")
 
         def callback(step: Choice) -> None:
-            spent = time.perf_counter() - began
-            left = about_left(spent * (1.0 - step.done) / step.done) if step.done > 0 else ""
-            bar.update(task, completed=step.done, description=step.what, left=left)
+            outlook = outlook_of_choice(step, time.perf_counter() - began)
+            bar.update(task, completed=outlook.share, description=outlook.words, left=outlook.time_left)
 
         with bar:
             yield callback

@@ -34,12 +34,14 @@ class Outlook:
     @property
     def time_left(self) -> str:
         """For the eye: ``about 20 s left``, or nothing."""
-        return "" if self.left is None else about_left(self.left)
+        if self.left is None:
+            return ""
+        return f"about {self.left / 60:.0f} min left" if self.left >= 90 else f"about {max(self.left, 1.0):.0f} s left"
 
 
-def about_left(seconds: float) -> str:
-    """How long it will be, in words."""
-    return f"about {seconds / 60:.0f} min left" if seconds >= 90 else f"about {max(seconds, 1.0):.0f} s left"
+def outlook_of_choice(step: Step, spent: float) -> Outlook:
+    """Where a choice of numbers stands after so many seconds; its steps are taken to go on at their pace."""
+    return Outlook(step.what, spent * (1.0 - step.done) / step.done if step.done > 0 else None, step.done)
 
 
 class Forecast:
@@ -148,9 +150,7 @@ class Bar:
 
     def chooses(self, step: Step) -> None:
         """Draw how far the choice of numbers is."""
-        spent = time.perf_counter() - self._began
-        left = spent * (1.0 - step.done) / step.done if step.done > 0 else None
-        self._draw(Outlook(step.what, left, step.done))
+        self._draw(outlook_of_choice(step, time.perf_counter() - self._began))
 
     def close(self) -> None:
         """Leave the line as it is."""

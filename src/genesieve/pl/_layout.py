@@ -87,7 +87,7 @@ def map_cells(adata: AnnData, fit: Fit, shown: np.ndarray) -> Layout:
         return _components(fit.usages[shown])
     points = _expression(adata, fit, shown)
     if points is not None:
-        return Layout(place(points).astype(np.float64), MAP_TITLE)  # as one that was kept is read
+        return Layout(place(points), MAP_TITLE)
     if fit.rank < 2:
         return _components(fit.usages[shown])
     return Layout(place(leading_directions(normalize(fit.usages[shown].astype(np.float64)))), "map of the usages")

@@ -15,8 +15,6 @@ from genesieve.selection.evidence import Evidence
 
 # The share of what can be predicted of genes and cells held out that a program has to add, where programs fade.
 LEAST_SHARE = 0.025
-# Signals that differ by no more than this many programs agree.
-SAME_NUMBER = 1
 
 
 def programs(found: Evidence, allowed: Sequence[int] | None) -> int:

@@ -189,19 +189,22 @@ def test_what_a_gene_adds_to_neighbours_sums_up_to_the_share_kept(seed):
 @given(seeds)
 @settings(max_examples=15, deadline=None)
 def test_gains_of_neighbours_are_their_slopes(seed):
-    whole = drawn_nearness(seed)
-    little = 1e-3  # of a gene beside the panel
-    faint = panels.Nearness(whole.margins * np.float32(little), whole.spread * little, whole.kinds)
-    base, mixed = NeighboursKept(whole), NeighboursKept(faint)
-    for gene in range(4):
-        base.add(gene)
-    mixed._margins, mixed._spread = base._margins, base._spread
-    before, gains = mixed.share(), mixed.gains()
-    for gene in range(4, 12):
-        state = NeighboursKept(faint)
-        state._margins, state._spread = base._margins, base._spread
-        state.add(gene)
-        assert abs(state.share() - before - gains[gene]) <= 0.05 * abs(gains).max() + 1e-6
+    whole, panel, little = drawn_nearness(seed), slice(0, 4), 0.01  # of a gene beside those of a panel
+    faint = panels.Nearness(
+        np.column_stack([whole.margins[:, panel], whole.margins * np.float32(little)]),
+        np.concatenate([whole.spread[panel], whole.spread * little]),
+        whole.kinds,
+    )
+
+    def with_panel() -> NeighboursKept:
+        state = NeighboursKept(faint, clear=1.0)
+        for gene in range(4):
+            state.add(gene)
+        return state
+
+    gains = with_panel().gains()[4:]
+    added = np.array([with_panel().add(gene)[0] for gene in range(4, 16)])
+    np.testing.assert_allclose(added, gains, atol=0.05 * abs(gains).max())
 
 
 @given(seeds, st.sampled_from([0.25, 8.0]))
@@ -215,12 +218,22 @@ def test_neighbours_do_not_depend_on_the_scale_of_values(seed, scale):
     np.testing.assert_allclose(states[0].share(), states[1].share(), atol=1e-6)
 
 
-def test_genes_that_place_the_cells_are_chosen_for_their_neighbours():
+def test_more_neighbours_are_kept_where_they_count():
     made = drawn_nearness(0)
-    weights = panels.Weights(0.01, 0.0, 1.0)
-    found = panels.choose_panel(draw(0, 12), free(12), 5, nearness=lambda genes: _of(made, genes), weights=weights)
-    assert len({0, 1, 2, 3} & set(found.genes.tolist())) == 4  # the others say nothing of how near cells are
-    assert found.neighbours.sum() > 0.2
+
+    def kept(weights: panels.Weights) -> float:
+        found = panels.choose_panel(draw(0, 12), free(12), 5, nearness=lambda genes: _of(made, genes), weights=weights)
+        np.testing.assert_allclose(found.neighbours.sum(), _share(made, found.genes) - 0.5)
+        return _share(made, found.genes)
+
+    assert kept(panels.Weights(0.01, 0.0, 1.0)) > kept(panels.Weights(1.0, 0.0, 0.001)) + 0.05
+
+
+def _share(made: panels.Nearness, genes: np.ndarray) -> float:
+    state = NeighboursKept(made)
+    for gene in genes:
+        state.add(int(gene))
+    return state.share()
 
 
 def _of(made: panels.Nearness, genes: np.ndarray) -> panels.Nearness:

@@ -70,8 +70,8 @@ def choose_panel(
     What a gene repeats of the panel adds little. Fewer genes come back where the rules allow no more.
     """
     weights = weights or Weights()
-    first = [_Variation(statistics), _Separation(statistics, bound)]
-    pool = rules.pool(_weighted(first, weights), max(CANDIDATES, CANDIDATES_A_GENE * n_genes))
+    alone: list[Part] = [_Variation(statistics), _Separation(statistics, bound)]
+    pool = rules.pool(_weighted(alone, weights), max(CANDIDATES, CANDIDATES_A_GENE * n_genes))
     rules, statistics = rules.of(pool), statistics.of(pool)
     parts: list[Part] = [_Variation(statistics), _Separation(statistics, bound)]
     if nearness is not None and weights.neighbours:

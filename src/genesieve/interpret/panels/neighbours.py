@@ -125,7 +125,7 @@ class NeighboursKept:
         """How right the order of every triplet is, from 0 to 1."""
         if not spread:
             return np.full(len(margins), 0.5)
-        return np.asarray(0.5 * (1 + np.tanh(margins / (2 * self._clear * spread))))
+        return np.asarray(0.5 * (1 + np.tanh(margins.astype(np.float64) / (2 * self._clear * spread))))
 
 
 def _nearest(distances: np.ndarray, n: int) -> np.ndarray:

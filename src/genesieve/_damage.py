@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["check_codecs", "check_heaps", "check_links", "check_matrix_market", "check_text"]
+__all__ = ["check_codecs", "check_hdf5", "check_matrix_market", "check_text"]
 
 SIGNATURE = b"GCOL\x01\x00\x00\x00"  # with the version and three reserved bytes, so that chance does not write it
 HEADER = 16  # bytes, of a collection and of each object in it
@@ -33,7 +33,13 @@ OF_WHOLE = b"0123456789 \t\r\n"
 OF_REAL = OF_WHOLE + b".eE+-"
 
 
-def check_heaps(path: Path) -> None:
+def check_hdf5(path: Path) -> None:
+    """Raise ValueError if the library would never come back from a file, or lead to another one."""
+    _check_heaps(path)
+    _check_links(path)
+
+
+def _check_heaps(path: Path) -> None:
     """Raise ValueError if a collection of texts cannot be walked to its end."""
     if path.stat().st_size < HEADER:
         return
@@ -71,7 +77,7 @@ def _number(held: mmap.mmap, place: int) -> int:
     return int.from_bytes(held[place : place + 8], "little")
 
 
-def check_links(path: Path) -> None:
+def _check_links(path: Path) -> None:
     """Raise ValueError if a part of an HDF5 file stands in another file."""
     import h5py
 

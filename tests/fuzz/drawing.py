@@ -94,7 +94,7 @@ class Case:
 def draw(seed: int) -> Case:
     """The case of a seed."""
     rng = np.random.default_rng([seed, 23])
-    large = rng.random() < 0.004
+    large = rng.random() < 0.001
     cells, genes = (_size(LARGEST if large else most, rng) for most in (MOST_CELLS, MOST_GENES))
     kind, power = str(rng.choice(KINDS)), int(rng.choice(POWERS))
     dtype = np.dtype(rng.choice(["float32", "float64"]))

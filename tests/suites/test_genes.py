@@ -5,7 +5,7 @@ from __future__ import annotations
 import anndata as ad
 import numpy as np
 import pytest
-from benchmarks.genes import goals, planted, plots, report, selected
+from benchmarks.genes import goals, oracle, planted, plots, report, selected
 from benchmarks.genes.__main__ import SUITE, job
 from benchmarks.genes.planted import KINDS, LEVELS
 from benchmarks.genes.selected import COUNTS, LABELLED_COUNTS
@@ -13,6 +13,10 @@ from benchmarks.genes.selectors import SELECTORS
 from benchmarks.harness.report import filled
 from benchmarks.harness.results import Results
 from benchmarks.harness.suite import DOCS
+from scipy.stats import nbinom
+
+import genesieve as gs
+from genesieve.interpret.scores import score_genes
 
 
 def test_programs_are_matched_to_the_true_ones():
@@ -38,6 +42,32 @@ def test_kinds_of_programs_are_judged_apart():
     found = planted.judged(adata, np.column_stack([raised[:, 0], raised[:, 0]]).astype(float), None)
     assert found["identity"]["precision"] == 1.0
     assert found["activity"]["precision"] < 0.7
+
+
+def test_the_likelihood_is_that_of_gamma_poisson_counts():
+    rng = np.random.default_rng(0)
+    Y, mean, other = rng.integers(0, 9, (20, 3)), rng.random((20, 3)) + 0.1, rng.random((20, 3)) + 0.1
+    shape = np.full((20, 3), 2.5)
+    logs = [nbinom.logpmf(Y, shape, shape / (shape + each)).sum(axis=0) for each in (mean, other)]
+    np.testing.assert_allclose(oracle.log_ratio(Y, mean, other, shape), logs[1] - logs[0])
+
+
+def test_the_level_of_a_gene_is_what_programs_have_of_it_that_do_not_raise_it():
+    rng = np.random.default_rng(0)
+    raised, level = rng.random((200, 4)) < 0.1, rng.random((200, 1))
+    spectra = level * np.where(raised, 5.0, 1.0)
+    totals = spectra.sum(axis=0)
+    some = ~raised.all(axis=1)
+    np.testing.assert_allclose(oracle.unraised(spectra / totals, raised)[some], (level / totals)[some])
+
+
+def test_nothing_ranks_raised_genes_better_than_their_likelihood():
+    adata = planted.draw("easy", 0, {"n_cells": 300, "n_genes": 800})
+    gs.pp.prepare(adata)
+    known = oracle.likelihood_ratios(adata, "easy", 0, {"n_cells": 300, "n_genes": 800})
+    scores = score_genes(adata.X, adata.obsm["true_usages"]).score
+    best, ours = (planted.judged(adata, found, None) for found in (known, scores))
+    assert all(best[kind]["precision"] > ours[kind]["precision"] for kind in KINDS)
 
 
 def records() -> Results:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anndata as ad
 import numpy as np
 import pytest
-from benchmarks.genes import goals, oracle, planted, plots, report, selected
+from benchmarks.genes import goals, oracle, planted, plots, report, selected, terms
 from benchmarks.genes.__main__ import SUITE, job
 from benchmarks.genes.planted import KINDS, LEVELS
 from benchmarks.genes.selected import COUNTS, LABELLED_COUNTS
@@ -76,7 +76,7 @@ def records() -> Results:
     scores = {name: {kind: dict(fields) for kind in KINDS} for name in report.SCORES}
     found = {f"planted/{level}/0": {"kind": "planted", "what": level, "scores": scores} for level in LEVELS}
     found |= {f"cnmf/{level}/0": {"kind": "cnmf", "what": level, "scores": scores} for level in LEVELS[:3]}
-    leading = {"before": ["Ribosome"], "after": ["B cell receptor signaling pathway"]}
+    leading = {"before": ["Ribosome"], "after": ["B Cell Receptor Signaling"]}
     program = {"cells": 3, "type": "B", "markers": ["CD79A"], **leading}
     found["real/pbmc3k/0"] = {"kind": "real", "what": "pbmc3k", "programs": [program]}
     return Results({**found, **selections()})
@@ -96,12 +96,26 @@ def selections() -> dict[str, dict[str, object]]:
 
 def test_the_page_is_filled_from_records():
     page = filled((DOCS / "genes.md").read_text(), report.fill(records(), ["genes-selected.png"]))
-    assert "| B (3) | CD79A | Ribosome | B cell receptor signaling pathway |" in page
+    assert "| B (3) | CD79A | Ribosome | B Cell Receptor Signaling |" in page
     assert "0.040 / 0.040" in page
-    assert "100% of the programs, 0% before" in page
+    assert "1 of 1 programs, 0 before" in page
     assert "| genesieve |" + " 1.00 (0.10) |" * len(COUNTS) in page
     assert "| genesieve |" + " 1.000 |" * len(LABELLED_COUNTS) in page
     assert "the least lead is +0.500" in page
+
+
+@pytest.mark.parametrize(
+    ("term", "cell_type", "about"),
+    [
+        ("T Cell Activation", "CD4 T cells", True),
+        ("T Cell Activation", "B", False),
+        ("Defense Response To Bacterium", "CD14+ Monocytes", True),
+        ("Defense Response To Virus", "beta", True),
+        ("Cytoplasmic Translation", "CD8 T", False),
+    ],
+)
+def test_a_set_is_about_a_type_or_an_activity_by_its_words(term, cell_type, about):
+    assert terms.is_about(term, cell_type) == about
 
 
 def test_genes_are_judged_by_what_is_raised_among_them():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from anndata import AnnData
 
 HEIGHT = 3.6  # inches, the legend included
+MARGIN = 0.04  # around the cells, as a share of their extent
 LARGEST, SMALLEST, POINTS_IN_ALL = 14.0, 1.0, 10_000  # areas of points: fewer cells, larger points
 
 
@@ -64,6 +66,8 @@ def cell_map(
     check_integer("max_cells", max_cells, 1)
     fit = read_fit(adata, key)
     coloring = _by_program(adata, key) if color is None else read_annotations(adata, color)[0]
+    if fit.has("cluster") and color == fit.of_cells("cluster").name:
+        coloring = replace(coloring, title="cluster")
     shown = choose_cells(_groups(coloring), fit.usages.max(axis=1), max_cells)
     layout = place_cells(adata, fit, shown, basis)
     ax = axes_or_new(ax, COLUMN, HEIGHT)
@@ -71,7 +75,7 @@ def cell_map(
     places, colors = layout.places[order], coloring.rgb[shown][order]
     size = float(np.clip(POINTS_IN_ALL / len(shown), SMALLEST, LARGEST))
     ax.scatter(places[:, 0], places[:, 1], s=size, c=colors, linewidths=0, rasterized=True)
-    ax.set_aspect("equal", adjustable="datalim")
+    square(ax, places)
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     some = "" if len(shown) == adata.n_obs else f"{len(shown):,} of "
@@ -79,6 +83,16 @@ def cell_map(
     if coloring.names:
         legend_below(ax, coloring.names, coloring.colors, title=coloring.title, below=3 * SMALL / 72)
     return ax
+
+
+def square(ax: Axes, places: np.ndarray) -> None:
+    """Limits that hold the places (cells, 2) in a square: no later layout widens them, and the canvas is used."""
+    there = places[np.isfinite(places).all(axis=1)]
+    low, high = (there.min(axis=0), there.max(axis=0)) if len(there) else (np.zeros(2), np.ones(2))
+    half = max(float((high - low).max()) / 2, np.finfo(np.float32).tiny) * (1 + MARGIN)
+    middle = (low + high) / 2
+    ax.set(xlim=(middle[0] - half, middle[0] + half), ylim=(middle[1] - half, middle[1] + half))
+    ax.set_aspect("equal", adjustable="box")
 
 
 def _by_program(adata: AnnData, key: str) -> Annotation:

@@ -109,7 +109,7 @@ def metaprograms(
     pandas.DataFrame
         One row a program, most widely spread first: ``program``, ``shared``, ``n_samples``, ``coverage`` (share of the
         samples fitted), ``samples`` (with ";" between), ``agreement`` (mean cosine between its samples), ``recurrence``
-        (share of their ranks that found it), ``n_genes`` (raised in most of its samples) and ``genes`` (the leading
+        (share of their ranks that found it), ``n_genes`` (raised, over its samples) and ``genes`` (the leading
         ones). Private programs, which are not shared, come last. Also in ``uns["ssnmf_metaprograms_coverage"]``;
         ``uns["ssnmf_metaprograms_gene_confidence"]`` has the share of its samples in which a gene is raised, for every
         program and gene. The shared programs are a fit of their own, with all slots of `genesieve.tl.ssnmf` under
@@ -146,7 +146,7 @@ def metaprograms(
     seeds = [int(seed) for seed in as_generator(random_state).integers(2**31, size=len(samples.table))]
     with watched_fits(len(seeds) * len(ranks), verbose) as tell:
         found, models = work.all(seeds, n_jobs, tell)
-    metas = meta_programs(found, min_similarity=min_similarity, min_ranks=min_ranks)
+    metas = meta_programs(found, FDR, min_similarity=min_similarity, min_ranks=min_ranks)
     shared = [meta for meta in metas if len(meta.samples) >= min_samples]
     if not shared:
         raise ValueError(
@@ -195,8 +195,8 @@ class _Fits:
             tell(f"fitting sample {self.samples.table['sample'][number]}, {rank} programs")
             model = SSNMF(rank, n_genes=self.n_genes, random_state=seed, **{"n_jobs": 1, **self.options})
             scores = score_genes(X, model.fit_transform(X), n_jobs=1)
-            profiles, raised = profiles_of(scores.score, scores.error).T, (scores.p_adjusted <= FDR).T
-            parts.append(Found(profiles, np.asarray(model.components_), raised, np.full(rank, rank)))
+            profiles = profiles_of(scores.score, scores.error).T
+            parts.append(Found(profiles, np.asarray(model.components_), scores.p_value.T, np.full(rank, rank)))
         columns = (np.concatenate([getattr(part, name) for part in parts]) for name in Found.__dataclass_fields__)
         return Found(*columns), model
 
@@ -248,7 +248,7 @@ def _coverage(metas: list[MetaProgram], n_shared: int, names: np.ndarray, genes:
             "samples": [";".join(str(names[number]) for number in meta.samples) for meta in metas],
             "agreement": [meta.agreement for meta in metas],
             "recurrence": [meta.recurrence for meta in metas],
-            "n_genes": [int((meta.confidence > 0.5).sum()) for meta in metas],
+            "n_genes": [int(meta.raised.sum()) for meta in metas],
             "genes": [";".join(names_of) for names_of in leading],
         }
     )

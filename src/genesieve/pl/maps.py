@@ -89,7 +89,7 @@ def square(ax: Axes, places: np.ndarray) -> None:
     """Limits that hold the places (cells, 2) in a square: no later layout widens them, and the canvas is used."""
     there = places[np.isfinite(places).all(axis=1)]
     low, high = (there.min(axis=0), there.max(axis=0)) if len(there) else (np.zeros(2), np.ones(2))
-    half = max(float((high - low).max()) / 2, np.finfo(np.float32).tiny) * (1 + MARGIN)
+    half = max(float((high - low).max()) / 2, float(np.finfo(np.float32).tiny)) * (1 + MARGIN)
     middle = (low + high) / 2
     ax.set(xlim=(middle[0] - half, middle[0] + half), ylim=(middle[1] - half, middle[1] + half))
     ax.set_aspect("equal", adjustable="box")

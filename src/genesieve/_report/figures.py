@@ -16,10 +16,9 @@ from matplotlib.figure import Figure
 from genesieve import pl
 from genesieve._report.findings import Findings, Grouping
 from genesieve._slots.write import bare_fit, write_groups
-from genesieve.pl._layout import Layout
+from genesieve.pl._layout import Layout, square
 from genesieve.pl._parts import legend_below, legend_rows
 from genesieve.pl._style import PAGE, QUIET, SMALL
-from genesieve.pl.maps import square
 
 DPI = 130  # sharp enough in print, small enough for a page
 ROW = 0.16  # inches a program

@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgb
 from genesieve._checks import check_integer
 from genesieve._slots.read import read_fit
 from genesieve.pl._cells import Annotation, read_annotations
-from genesieve.pl._layout import MOST_SHOWN, choose_cells, place_cells
+from genesieve.pl._layout import MOST_SHOWN, choose_cells, place_cells, square
 from genesieve.pl._parts import legend_below
 from genesieve.pl._programs import read_programs
 from genesieve.pl._style import COLUMN, SMALL, axes_or_new, label
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from anndata import AnnData
 
 HEIGHT = 3.6  # inches, the legend included
-MARGIN = 0.04  # around the cells, as a share of their extent
 LARGEST, SMALLEST, POINTS_IN_ALL = 14.0, 1.0, 10_000  # areas of points: fewer cells, larger points
 
 
@@ -83,16 +82,6 @@ def cell_map(
     if coloring.names:
         legend_below(ax, coloring.names, coloring.colors, title=coloring.title, below=3 * SMALL / 72)
     return ax
-
-
-def square(ax: Axes, places: np.ndarray) -> None:
-    """Limits that hold the places (cells, 2) in a square: no later layout widens them, and the canvas is used."""
-    there = places[np.isfinite(places).all(axis=1)]
-    low, high = (there.min(axis=0), there.max(axis=0)) if len(there) else (np.zeros(2), np.ones(2))
-    half = max(float((high - low).max()) / 2, float(np.finfo(np.float32).tiny)) * (1 + MARGIN)
-    middle = (low + high) / 2
-    ax.set(xlim=(middle[0] - half, middle[0] + half), ylim=(middle[1] - half, middle[1] + half))
-    ax.set_aspect("equal", adjustable="box")
 
 
 def _by_program(adata: AnnData, key: str) -> Annotation:

@@ -39,6 +39,9 @@ STARTS = {"nmf": starts.nmf, "random": starts.random, "nndsvd": starts.nndsvd}
 
 # Programs settle on leading directions, so it costs little to be thorough: the share of the fit's tolerance to go to.
 SETTLE_TOLERANCE = 0.05
+# The share where no budget of genes is kept: iterations beyond it lower the objective by a hundredth of a per cent, a
+# tenth of what starts differ by (docs/how-it-is-fast.md).
+PLAIN_SETTLE_TOLERANCE = 0.2
 # On the way to a fixed penalty, shares of it: fits without one end much alike whatever the seed, and so do those that
 # set out from there, while a penalty from the first step on leads to minima far apart.
 WEAKER_PENALTIES = (0.0, 0.4)
@@ -113,7 +116,8 @@ class Schedule:
         n_genes = max(sampling.SAMPLE_GENES, self.n_genes or 0, self.rank)
         few = sampling.sample(many, rng, n_genes=n_genes, required=self.required)
         cells, start = self._start(few.cells, problem, rng, journal, genes=few.genes)
-        fitted = self._solve(self._early(problem, cells, fine_tolerance(self.rank), genes=few.genes), start.factors)
+        tol = self._place_tolerance(problem.tol)
+        fitted = self._solve(self._early(problem, cells, tol, genes=few.genes), start.factors)
         journal.advance()
         directions = few.embed(cells.directions) if isinstance(cells, LowRank) else None
         factors = Factors(FROM_ZERO, few.embed(fitted.factors.W))
@@ -154,9 +158,14 @@ class Schedule:
         )
         return placed._replace(factors=Factors(FROM_ZERO, best_of(tried).factors.W))
 
+    def _place_tolerance(self, tol: float) -> float:
+        """What to place programs to: as fine as they settle, where nothing but their places goes on."""
+        fine = fine_tolerance(self.rank)
+        return fine if self._tries_starts else max(fine, self._settle_tolerance(tol))
+
     def _settle_tolerance(self, tol: float) -> float:
         """What to settle to before a fit goes to ``tol`` on X: at high ranks X has the more to mend, however fine."""
-        thorough = SETTLE_TOLERANCE * tol
+        thorough = (SETTLE_TOLERANCE if self._keeps_budget else PLAIN_SETTLE_TOLERANCE) * tol
         return thorough if self.rank <= LOW_RANK else max(thorough, min(fine_tolerance(self.rank), tol))
 
     def _settles_as_is(self, many: Cells) -> bool:
@@ -186,7 +195,7 @@ class Schedule:
     def _early(self, problem: Problem, cells: Cells, tol: float, *, genes: np.ndarray | None = None) -> Problem:
         """The problem on some or simpler cells, and on some of the genes, before X itself is visited."""
         constraint, max_iter = self._constraint(cells, genes), min(self.max_iter, starts.EARLY_ITERATIONS)
-        exact = self.rank <= LOW_RANK or not isinstance(cells, LowRank)  # which hold H, wherever X is
+        exact = not isinstance(cells, LowRank)  # which hold H, wherever X is
         return replace(problem, cells=cells, constraint=constraint, max_iter=max_iter, tol=tol, exact=exact)
 
     def _solve(self, problem: Problem, start: Factors, journal: Journal | None = None) -> Result:
@@ -212,7 +221,9 @@ class Schedule:
         assert isinstance(self.init, str)
         journal.enter(PLACE, self._n_placing_fits)
         approximation = low_rank_approximation(cells, self.rank, rng)
-        first = STARTS[self.init](approximation, self.rank, rng)
+        more_to_come = cells is not problem.cells and not self._tries_starts
+        tol = self._place_tolerance(problem.tol) if more_to_come else fine_tolerance(self.rank)
+        first = STARTS[self.init](approximation, self.rank, rng, tol=tol)
         journal.advance()
         if not self._tries_starts:
             return approximation, WarmStart(first, problem.penalty)

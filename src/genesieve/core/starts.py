@@ -10,7 +10,7 @@ from genesieve.core.cells.low_rank import low_rank_approximation, svd
 from genesieve.core.cells.sources import side_by_side
 from genesieve.core.constraints import NonNegative
 from genesieve.core.objective import Overlap, gram_of
-from genesieve.core.solvers import LOW_RANK, Factors, Problem, Result, bcd, best_of, fine_tolerance
+from genesieve.core.solvers import Factors, Problem, Result, bcd, best_of, fine_tolerance
 
 # Iterations of fits on few cells or few directions: they are cheap.
 EARLY_ITERATIONS = 100
@@ -23,7 +23,7 @@ NMF_START_CELLS, NMF_START_GENES = 1000, 1500
 NMF_LAST_ITERATIONS = 10
 
 
-def random(cells: Cells, rank: int, rng: np.random.Generator) -> Factors:
+def random(cells: Cells, rank: int, rng: np.random.Generator, *, tol: float | None = None) -> Factors:
     """Uniform factors, of equal share in a product as large as X."""
     H = rng.random((cells.shape[0], rank))  # (cells, rank)
     W = rng.random((cells.shape[1], rank))  # (genes, rank)
@@ -32,7 +32,7 @@ def random(cells: Cells, rank: int, rng: np.random.Generator) -> Factors:
     return _cast(cells, H * scale, W * scale)
 
 
-def nndsvd(cells: Cells, rank: int, rng: np.random.Generator) -> Factors:
+def nndsvd(cells: Cells, rank: int, rng: np.random.Generator, *, tol: float | None = None) -> Factors:
     """The larger signed part of each singular pair (Boutsidis and Gallopoulos, 2008)."""
     U, scale, V = svd(cells, rank, rng)
     H, W = np.zeros(U.shape), np.zeros(V.shape)
@@ -46,40 +46,44 @@ def nndsvd(cells: Cells, rank: int, rng: np.random.Generator) -> Factors:
     return _cast(cells, H, W)
 
 
-def nmf(cells: Cells, rank: int, rng: np.random.Generator, *, n_starts: int | None = None) -> Factors:
+def nmf(
+    cells: Cells, rank: int, rng: np.random.Generator, *, tol: float | None = None, n_starts: int | None = None
+) -> Factors:
     """A plain NMF from the best of a few random starts, both factors in equal share of each program's scale.
 
-    Data of many cells is fitted on a random sample of them, and has the usages of all cells from one pass.
+    It goes to ``tol``, by default the fine tolerance of this rank. Data of many cells is fitted on a random sample of them, and has the usages of all cells from one pass.
     """
     if cells.shape[0] > sampling.SAMPLE_CELLS:
         some = sampling.sample(cells, rng)
-        W = some.embed(nmf(some.cells, rank, rng, n_starts=n_starts).W)
+        W = some.embed(nmf(some.cells, rank, rng, tol=tol, n_starts=n_starts).W)
         H = cells.usages(W, Overlap().cell_step(gram_of(W)))
         return balanced(Factors(H, W), gram_of(H))
-    fitted = plain_fit(cells, rank, rng, n_starts=n_starts)
+    fitted = plain_fit(cells, rank, rng, tol=tol, n_starts=n_starts)
     return balanced(fitted.factors, fitted.gram)
 
 
-def plain_fit(cells: Cells, rank: int, rng: np.random.Generator, *, n_starts: int | None = None) -> Result:
+def plain_fit(
+    cells: Cells, rank: int, rng: np.random.Generator, *, tol: float | None = None, n_starts: int | None = None
+) -> Result:
     """A plain NMF from the best of a few random starts, on few cells."""
-    if rank > LOW_RANK:
-        cells = sampling.at_hand(cells, rng)  # quick steps go on from the usages before
+    tol = fine_tolerance(rank) if tol is None else tol
+    cells = sampling.at_hand(cells, rng)  # quick steps go on from the usages before
     approximation = low_rank_approximation(cells, rank, rng)
     few = sampling.sample(approximation, rng, n_cells=max(NMF_START_CELLS, rank), n_genes=NMF_START_GENES)
     tried = side_by_side(
-        lambda start: _plain_fit(few.cells.on_one_thread(), start, NMF_START_ITERATIONS),
+        lambda start: _plain_fit(few.cells.on_one_thread(), start, NMF_START_ITERATIONS, tol),
         [random(few.cells, rank, rng) for _ in range(n_starts or NMF_STARTS)],
         cells.threads,
     )
-    fitted = _plain_fit(approximation, Factors(FROM_ZERO, few.embed(best_of(tried).factors.W)), EARLY_ITERATIONS)
+    best = Factors(FROM_ZERO, few.embed(best_of(tried).factors.W))
+    fitted = _plain_fit(approximation, best, EARLY_ITERATIONS, tol)
     if approximation is not cells:
-        fitted = _plain_fit(cells, fitted.factors, NMF_LAST_ITERATIONS)
+        fitted = _plain_fit(cells, fitted.factors, NMF_LAST_ITERATIONS, tol)
     return fitted
 
 
-def _plain_fit(cells: Cells, start: Factors, max_iter: int) -> Result:
-    rank = start.W.shape[1]
-    problem = Problem(cells, NonNegative(), Overlap(), max_iter, fine_tolerance(rank), exact=rank <= LOW_RANK)
+def _plain_fit(cells: Cells, start: Factors, max_iter: int, tol: float) -> Result:
+    problem = Problem(cells, NonNegative(), Overlap(), max_iter, tol, exact=False)
     return bcd(problem, start)
 
 

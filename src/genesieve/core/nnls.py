@@ -33,6 +33,11 @@ SWEEPS_PER_ATTEMPT = 2
 KEPT_VALUES = 1 << 16
 # A set of coordinates is told by the bits of one number; where there are more coordinates, nothing is kept.
 MOST_BITS = 62
+# Coordinate sweeps over all rows before each is solved for itself, where rows are wide: they cost little and find most of
+# the positive coordinates, so that fewer are tried one by one.
+FIRST_SWEEPS = 8
+FIRST_SWEEPS_FROM_ZERO = 32
+NARROW = 24
 # Coordinate sweeps of a step that need not be exact.
 FEW_SWEEPS = 6
 # Rows that are swept at once: enough to fill vectors, few enough to stay in the fastest cache.
@@ -53,7 +58,13 @@ def nnls(
     """Solve every row of ``cross`` (rows, rank) against ``gram`` (rank, rank), warm-started at ``start``."""
     solution = np.array(start, dtype=cross.dtype, order="C")
     gram, cross = np.ascontiguousarray(gram, dtype=np.float64), np.ascontiguousarray(cross)
-    _in_parts(lambda *part: _solve_rows(gram, *part, tol, max_sweeps), cross, solution, threads)
+    sweeps = 0 if len(gram) <= NARROW else FIRST_SWEEPS if solution.any() else FIRST_SWEEPS_FROM_ZERO
+
+    def solve(cross: np.ndarray, solution: np.ndarray) -> None:
+        _sweep_rows(gram, cross, solution, sweeps, ROWS_TOGETHER)
+        _solve_rows(gram, cross, solution, tol, max_sweeps)
+
+    _in_parts(solve, cross, solution, threads)
     return solution
 
 

@@ -33,8 +33,8 @@ SWEEPS_PER_ATTEMPT = 2
 KEPT_VALUES = 1 << 16
 # A set of coordinates is told by the bits of one number; where there are more coordinates, nothing is kept.
 MOST_BITS = 62
-# Coordinate sweeps over all rows before each is solved for itself, where rows are wide: they cost little and find most of
-# the positive coordinates, so that fewer are tried one by one.
+# Coordinate sweeps over all rows before each is solved for itself, where rows are wide: they cost little and find most
+# of the positive coordinates, so that fewer are tried one by one.
 FIRST_SWEEPS = 8
 FIRST_SWEEPS_FROM_ZERO = 32
 NARROW = 24
@@ -121,10 +121,10 @@ def _solve_rows(gram, cross, solution, tol, max_sweeps):  # type: ignore[no-unty
 
 @compiled
 def _sweep_rows(gram, cross, solution, sweeps, together):  # type: ignore[no-untyped-def]
-    """Sweep over the coordinates of all rows, so many ``together``: a coordinate of theirs fills the vectors of a processor.
+    """Sweep over the coordinates of all rows, so many ``together``: one coordinate of theirs fills vectors.
 
-    Gradients are taken anew, four coordinates at a time, instead of being kept up to date: that would write as much as it
-    reads. Rows do not depend on those beside them.
+    Gradients are taken anew, four coordinates at a time, instead of being kept up to date: that would write as much as
+    it reads. Rows do not depend on those beside them.
     """
     rows, rank = cross.shape
     width = (rank + 3) // 4 * 4

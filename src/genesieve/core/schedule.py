@@ -221,9 +221,7 @@ class Schedule:
         assert isinstance(self.init, str)
         journal.enter(PLACE, self._n_placing_fits)
         approximation = low_rank_approximation(cells, self.rank, rng)
-        more_to_come = cells is not problem.cells and not self._tries_starts
-        tol = self._place_tolerance(problem.tol) if more_to_come else fine_tolerance(self.rank)
-        first = STARTS[self.init](approximation, self.rank, rng, tol=tol)
+        first = self._first(approximation, problem, rng, journal, sampled=cells is not problem.cells)
         journal.advance()
         if not self._tries_starts:
             return approximation, WarmStart(first, problem.penalty)
@@ -242,6 +240,16 @@ class Schedule:
         on_all = self._early(problem, approximation, fine_tolerance(self.rank), genes=genes)
         minima = [fit.factors for fit in different_minima(self._led(on_all, [*finalists, first], journal))]
         return approximation, WarmStart(minima[0], problem.penalty, others=tuple(minima[1:]))
+
+    def _first(
+        self, cells: Cells, problem: Problem, rng: np.random.Generator, journal: Journal, *, sampled: bool
+    ) -> Factors:
+        """The start by its name; where it is a fit of X itself, the journal is told of its objectives."""
+        if self.init != "nmf":
+            return STARTS[str(self.init)](cells, self.rank, rng)
+        tol = self._place_tolerance(problem.tol) if sampled else fine_tolerance(self.rank)
+        watched = cells is problem.cells and not self._keeps_budget and self.orthogonality == 0.0
+        return starts.nmf(cells, self.rank, rng, tol=tol, watch=journal.found_by if watched else None)
 
     @property
     def _keeps_budget(self) -> bool:

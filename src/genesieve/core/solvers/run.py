@@ -56,6 +56,7 @@ class Stand:
     fit: int  # which of the fits from several starts, from 1 on
     n_fits: int
     seconds: float  # since this fit began
+    objective: float | None = None  # where one was found for X itself, between and before iterations
 
 
 @runtime_checkable
@@ -197,10 +198,20 @@ class Journal:
 
         return noted
 
-    def _tell(self, stage: str, done: int, of: int | None) -> None:
+    def found(self, objective: float) -> None:
+        """Programs have this objective on X, before an iteration on it has ended."""
+        with self._lock:
+            self._tell(*self._stand, objective)
+
+    def found_by(self, step: Progress) -> None:
+        """The same, after an iteration of an early fit of X itself."""
+        self.found(step.objective)
+
+    def _tell(self, stage: str, done: int, of: int | None, objective: float | None = None) -> None:
         self._stand = stage, done, of
         if isinstance(self.callback, Monitor):
-            self.callback.stands(Stand(stage, done, of, self.n_cells, self.fit, self.n_fits, self.seconds))
+            about = stage, done, of, self.n_cells, self.fit, self.n_fits, self.seconds
+            self.callback.stands(Stand(*about, objective))
 
     @property
     def seconds(self) -> float:

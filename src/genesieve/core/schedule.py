@@ -39,8 +39,7 @@ STARTS = {"nmf": starts.nmf, "random": starts.random, "nndsvd": starts.nndsvd}
 
 # Programs settle on leading directions, so it costs little to be thorough: the share of the fit's tolerance to go to.
 SETTLE_TOLERANCE = 0.05
-# The share where no budget of genes is kept: iterations beyond it lower the objective by a hundredth of a per cent, a
-# tenth of what starts differ by (docs/how-it-is-fast.md).
+# Without a budget of genes: beyond this share, iterations gain a tenth of what starts differ by.
 PLAIN_SETTLE_TOLERANCE = 0.2
 # On the way to a fixed penalty, shares of it: fits without one end much alike whatever the seed, and so do those that
 # set out from there, while a penalty from the first step on leads to minima far apart.
@@ -116,8 +115,9 @@ class Schedule:
         n_genes = max(sampling.SAMPLE_GENES, self.n_genes or 0, self.rank)
         few = sampling.sample(many, rng, n_genes=n_genes, required=self.required)
         cells, start = self._start(few.cells, problem, rng, journal, genes=few.genes)
-        tol = self._place_tolerance(problem.tol)
-        fitted = self._solve(self._early(problem, cells, tol, genes=few.genes), start.factors)
+        early = self._early(problem, cells, fine_tolerance(self.rank), genes=few.genes)
+        early = replace(early, max_iter=0) if self._is_plain else early  # then the start is such a fit
+        fitted = self._solve(early, start.factors)
         journal.advance()
         directions = few.embed(cells.directions) if isinstance(cells, LowRank) else None
         factors = Factors(FROM_ZERO, few.embed(fitted.factors.W))
@@ -158,15 +158,11 @@ class Schedule:
         )
         return placed._replace(factors=Factors(FROM_ZERO, best_of(tried).factors.W))
 
-    def _place_tolerance(self, tol: float) -> float:
-        """What to place programs to: as fine as they settle, where nothing but their places goes on."""
-        fine = fine_tolerance(self.rank)
-        return fine if self._tries_starts else max(fine, self._settle_tolerance(tol))
-
     def _settle_tolerance(self, tol: float) -> float:
-        """What to settle to before a fit goes to ``tol`` on X: at high ranks X has the more to mend, however fine."""
+        """What to settle to before a fit goes to ``tol`` on X, which has the more to mend at high ranks, however fine."""
         thorough = (SETTLE_TOLERANCE if self._keeps_budget else PLAIN_SETTLE_TOLERANCE) * tol
-        return thorough if self.rank <= LOW_RANK else max(thorough, min(fine_tolerance(self.rank), tol))
+        as_fine = self._keeps_budget and self.rank <= LOW_RANK
+        return thorough if as_fine else max(thorough, min(fine_tolerance(self.rank), tol))
 
     def _settles_as_is(self, many: Cells) -> bool:
         """Whether quick steps on X itself come before the exact ones: on few cells, which all are in memory then."""
@@ -218,10 +214,9 @@ class Schedule:
         genes: np.ndarray | None = None,
     ) -> tuple[Cells, WarmStart]:
         """Cells (on these genes) on their leading directions, where that saves work, and the start by its name."""
-        assert isinstance(self.init, str)
         journal.enter(PLACE, self._n_placing_fits)
         approximation = low_rank_approximation(cells, self.rank, rng)
-        first = self._first(approximation, problem, rng, journal, sampled=cells is not problem.cells)
+        first = self._first(approximation, problem, rng, journal, cells is not problem.cells)
         journal.advance()
         if not self._tries_starts:
             return approximation, WarmStart(first, problem.penalty)
@@ -242,18 +237,23 @@ class Schedule:
         return approximation, WarmStart(minima[0], problem.penalty, others=tuple(minima[1:]))
 
     def _first(
-        self, cells: Cells, problem: Problem, rng: np.random.Generator, journal: Journal, *, sampled: bool
+        self, cells: Cells, problem: Problem, rng: np.random.Generator, journal: Journal, sampled: bool
     ) -> Factors:
         """The start by its name; where it is a fit of X itself, the journal is told of its objectives."""
         if self.init != "nmf":
             return STARTS[str(self.init)](cells, self.rank, rng)
-        tol = self._place_tolerance(problem.tol) if sampled else fine_tolerance(self.rank)
-        watched = cells is problem.cells and not self._keeps_budget and self.orthogonality == 0.0
+        tol, watched = fine_tolerance(self.rank), cells is problem.cells and self._is_plain
+        if few and not self._tries_starts:  # more cells are to come
+            tol = max(tol, self._settle_tolerance(problem.tol))
         return starts.nmf(cells, self.rank, rng, tol=tol, watch=journal.found_by if watched else None)
 
     @property
     def _keeps_budget(self) -> bool:
         return self.n_genes is not None and self.sparsity is not None
+
+    @property
+    def _is_plain(self) -> bool:  # the objective is that of the start
+        return not self._keeps_budget and self.orthogonality == 0.0 and self.init == "nmf"
 
     @property
     def _tries_starts(self) -> bool:

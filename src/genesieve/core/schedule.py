@@ -159,7 +159,7 @@ class Schedule:
         return placed._replace(factors=Factors(FROM_ZERO, best_of(tried).factors.W))
 
     def _settle_tolerance(self, tol: float) -> float:
-        """What to settle to before a fit goes to ``tol`` on X, which has the more to mend at high ranks, however fine."""
+        """What to settle to before X goes to ``tol``: at high ranks X has the more to mend, however fine."""
         thorough = (SETTLE_TOLERANCE if self._keeps_budget else PLAIN_SETTLE_TOLERANCE) * tol
         as_fine = self._keeps_budget and self.rank <= LOW_RANK
         return thorough if as_fine else max(thorough, min(fine_tolerance(self.rank), tol))
@@ -236,9 +236,7 @@ class Schedule:
         minima = [fit.factors for fit in different_minima(self._led(on_all, [*finalists, first], journal))]
         return approximation, WarmStart(minima[0], problem.penalty, others=tuple(minima[1:]))
 
-    def _first(
-        self, cells: Cells, problem: Problem, rng: np.random.Generator, journal: Journal, sampled: bool
-    ) -> Factors:
+    def _first(self, cells: Cells, problem: Problem, rng: np.random.Generator, journal: Journal, few: bool) -> Factors:
         """The start by its name; where it is a fit of X itself, the journal is told of its objectives."""
         if self.init != "nmf":
             return STARTS[str(self.init)](cells, self.rank, rng)

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.genes.planted import KINDS, LEVELS
 from benchmarks.genes.selected import COUNTS, LABELLED_COUNTS
 from benchmarks.genes.selectors import SELECTORS
-from benchmarks.genes.terms import SHARED_BY_ALL
+from benchmarks.genes.terms import is_about
 from benchmarks.harness.goals import Found, Goal, by_margin
 from benchmarks.harness.peers import Missing
 from benchmarks.harness.results import Results
@@ -29,8 +29,11 @@ def mean(results: Results, level: str, score: str, kind: str, field: str, settin
 
 def precision(results: Results, *, level: str, bounds: tuple[float, float]) -> Found:
     """Average precision of both kinds of programs, among the genes that are often seen."""
-    values = [mean(results, level, "regression", kind, "precision_often") for kind in KINDS]
-    return " / ".join(f"{value:.3f}" for value in values), by_margin(float(np.min(np.subtract(values, bounds))))
+    values, best = (
+        [mean(results, level, score, kind, "precision_often") for kind in KINDS] for score in ("regression", "oracle")
+    )
+    told, most = (" / ".join(f"{value:.3f}" for value in pair) for pair in (values, best))
+    return f"{told} (no ranking has more than {most})", by_margin(float(np.min(np.subtract(values, bounds))))
 
 
 def honest(results: Results, *, rate: float) -> Found:
@@ -53,14 +56,15 @@ def sensitive(results: Results, *, bound: float) -> Found:
 
 
 def about_types(results: Results) -> Found:
-    """Most programs of real data are led by a set that not all cells share."""
-    told = {}
-    for name in ("before", "after"):
-        leads = [program[name][:1] for record in results.measured(kind="real") for program in record["programs"]]
-        told[name] = np.mean([bool(lead) and lead[0] not in SHARED_BY_ALL for lead in leads]) if leads else 0.0
-    if not told["after"]:
+    """Most programs of real data are led by a set that is about their type or an activity."""
+    programs = [program for record in results.measured(kind="real") for program in record["programs"]]
+    if not programs:
         raise Missing("not measured")
-    return f"{told['after']:.0%} of the programs, {told['before']:.0%} before", by_margin(float(told["after"]) - 0.5)
+    before, after = (
+        sum(any(is_about(term, program["type"]) for term in program[name][:1]) for program in programs)
+        for name in ("before", "after")
+    )
+    return f"{after} of {len(programs)} programs, {before} before", by_margin(after / len(programs) - 0.5)
 
 
 def at_count(results: Results, kind: str, what: str, selector: str, k: int, field: str) -> float:
@@ -144,5 +148,5 @@ GOALS = (
     Goal("of a promised 5 %, at most 7.5 % are false", partial(honest, rate=0.05)),
     Goal("of a promised 10 %, at most 15 % are false", partial(honest, rate=0.1)),
     Goal("at 5 %, more than the 61 % of cNMF's paper are found in its own setting", partial(sensitive, bound=0.61)),
-    Goal("most programs of real data are led by a set that not all cells share", about_types),
+    Goal("most programs of real data are led by a set about their type or an activity", about_types),
 )

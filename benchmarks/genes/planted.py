@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import false_discovery_control
 
+from benchmarks.genes.oracle import likelihood_ratios
 from benchmarks.harness.peers import Missing
 from benchmarks.harness.results import Record
 
@@ -40,6 +41,8 @@ def measure(level: str, seed: int, size: dict[str, Any]) -> Record:
         "cnmf": (cnmf_scores(adata.X, adata.obsm["X_ssnmf"], log_base=np.e)[:, order], None),
         "weight": (adata.varm["ssnmf"][:, order], None),
     }
+    if "preset" not in size:  # which has too many values
+        found["oracle"] = (likelihood_ratios(adata, level, seed, size), None)
     scored = {name: judged(adata, *scores) for name, scores in found.items()}
     selected = adata.var["ssnmf_selected"].to_numpy()
     raised = np.asarray(adata.varm["true_raised"]).any(axis=1)

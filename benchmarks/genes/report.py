@@ -14,6 +14,7 @@ from benchmarks.harness.report import NONE, goal_table, number, picture, table
 from benchmarks.harness.results import Results
 
 SCORES = {
+    "oracle": "likelihood, all else known (no ranking is better)",
     "regression": "gene scores (`gs.tl.gene_scores`)",
     "true_usages": "the same from the true usages",
     "cnmf": 'as cNMF defines them (`method="cnmf"`)',

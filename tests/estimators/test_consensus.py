@@ -36,6 +36,22 @@ def test_planted_types_are_stable(adata):
     assert np.count_nonzero(model.stability_ == 1) >= 4
 
 
+def test_two_seeds_have_the_same_programs_and_genes(adata):
+    one, other = (
+        gs.SSNMF(RANK, n_genes=80, random_state=seed, n_restarts=10, consensus=True).fit(adata.X) for seed in (1, 2)
+    )
+    shared = one.get_support() & other.get_support()
+    assert shared.sum() >= 70
+    vectors = [model.components_[:, shared] for model in (one, other)]
+    first, second = (W / np.linalg.norm(W, axis=1, keepdims=True) for W in vectors)
+    assert (first @ second.T).max(axis=1).min() > 0.99
+
+
+def test_a_program_whose_genes_are_all_at_the_edge_of_the_budget_stays(adata):
+    model = gs.SSNMF(RANK, n_genes=RANK + 1, random_state=0, n_restarts=3, consensus=True).fit(adata.X)
+    assert model.components_.any(axis=1).all()
+
+
 def test_without_consensus_there_is_no_stability(adata):
     assert gs.SSNMF(RANK, n_genes=80, random_state=0).fit(adata.X).stability_ is None
 

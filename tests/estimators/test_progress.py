@@ -166,6 +166,21 @@ def test_tl_shows_a_bar_on_long_work_where_someone_watches(capsys, monkeypatch):
     assert "verbose" not in adata.uns["ssnmf"]["params"]
 
 
+def test_many_fits_are_counted_on_one_bar(capsys):
+    adata = gs.datasets.demo()
+    gs.tl.path(adata, 3, [20, 40])
+    assert capsys.readouterr().err == ""  # not a terminal
+    gs.tl.path(adata, 3, [20, 40], verbose=True)
+    told = capsys.readouterr().err
+    assert "fitting with 40 genes (1 of 2)" in told
+    assert "fitting with 20 genes (2 of 2)" in told
+    adata.obs["donor"] = np.arange(adata.n_obs) % 2
+    gs.tl.metaprograms(adata, "donor", (3, 4), 60, n_jobs=1, verbose=True)
+    told = capsys.readouterr().err
+    assert "fitting sample 0, 3 programs (1 of 4)" in told
+    assert "fitting sample 1, 4 programs (4 of 4)" in told
+
+
 def test_a_fit_that_fails_closes_its_bar():
     def fail(progress):
         raise RuntimeError("enough")

@@ -37,12 +37,17 @@ def test_any_cells_have_clusters_and_a_confidence(seed, n_clusters, scored):
 
 def test_cells_of_many_follow_those_of_the_graph(monkeypatch):
     cells, known = types(size=60)
-    monkeypatch.setattr(graph, "GRAPH_CELLS", 80)
+    monkeypatch.setattr(graph, "GRAPH_CELLS", (80, 80))
     found = graph_clusters(cells, 4)
     assert nmi(known, found.labels) == pytest.approx(1.0)
     chosen = graph.choose_cells(len(cells), 0)
     assert len(chosen) == 80
     assert (np.diff(chosen) > 0).all()
+
+
+@pytest.mark.parametrize(("n_cells", "size"), [(2999, 2999), (14_000, 3000), (20_000, 4000), (10**6, 10_000)])
+def test_a_graph_is_of_a_fifth_of_many_cells_within_bounds(n_cells, size):
+    assert len(graph.choose_cells(n_cells, 0)) == size
 
 
 def test_a_reference_has_cells_of_every_cluster_and_few_of_the_largest(monkeypatch):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import anndata as ad
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
@@ -33,6 +34,18 @@ def test_of_many_cells_small_groups_are_shown_whole(adata):
     ax = pl.cell_map(adata, "ssnmf_cluster", max_cells=40)
     assert colors_of(ax).count("#0000ff") == 5
     assert ax.get_xlabel() == "40 of 175 cells"
+
+
+def test_the_cells_fill_the_canvas_however_long_the_legend(adata):
+    adata.obs["many"] = [f"a type with a long name {cell % 30}" for cell in range(adata.n_obs)]
+    _, grid = plt.subplots(1, 2, figsize=(7, 5), layout="constrained")
+    for ax, color in zip(grid, (None, "many"), strict=True):
+        pl.cell_map(adata, color, ax=ax)
+    for ax in grid:
+        ax.figure.draw_without_rendering()
+        places = ax.collections[0].get_offsets()
+        assert np.ptp(places, axis=0).max() > 0.9 * np.ptp(ax.get_xlim())
+        assert np.ptp(ax.get_xlim()) == pytest.approx(np.ptp(ax.get_ylim()))
 
 
 def test_what_is_no_map_is_refused(adata):

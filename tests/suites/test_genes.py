@@ -5,7 +5,7 @@ from __future__ import annotations
 import anndata as ad
 import numpy as np
 import pytest
-from benchmarks.genes import goals, planted, plots, report, selected
+from benchmarks.genes import goals, oracle, planted, plots, report, selected, terms
 from benchmarks.genes.__main__ import SUITE, job
 from benchmarks.genes.planted import KINDS, LEVELS
 from benchmarks.genes.selected import COUNTS, LABELLED_COUNTS
@@ -13,6 +13,10 @@ from benchmarks.genes.selectors import SELECTORS
 from benchmarks.harness.report import filled
 from benchmarks.harness.results import Results
 from benchmarks.harness.suite import DOCS
+from scipy.stats import nbinom
+
+import genesieve as gs
+from genesieve.interpret.scores import score_genes
 
 
 def test_programs_are_matched_to_the_true_ones():
@@ -40,13 +44,39 @@ def test_kinds_of_programs_are_judged_apart():
     assert found["activity"]["precision"] < 0.7
 
 
+def test_the_likelihood_is_that_of_gamma_poisson_counts():
+    rng = np.random.default_rng(0)
+    Y, mean, other = rng.integers(0, 9, (20, 3)), rng.random((20, 3)) + 0.1, rng.random((20, 3)) + 0.1
+    shape = np.full((20, 3), 2.5)
+    logs = [nbinom.logpmf(Y, shape, shape / (shape + each)).sum(axis=0) for each in (mean, other)]
+    np.testing.assert_allclose(oracle.log_ratio(Y, mean, other, shape), logs[1] - logs[0])
+
+
+def test_the_level_of_a_gene_is_what_programs_have_of_it_that_do_not_raise_it():
+    rng = np.random.default_rng(0)
+    raised, level = rng.random((200, 4)) < 0.1, rng.random((200, 1))
+    spectra = level * np.where(raised, 5.0, 1.0)
+    totals = spectra.sum(axis=0)
+    some = ~raised.all(axis=1)
+    np.testing.assert_allclose(oracle.unraised(spectra / totals, raised)[some], (level / totals)[some])
+
+
+def test_nothing_ranks_raised_genes_better_than_their_likelihood():
+    adata = planted.draw("easy", 0, {"n_cells": 300, "n_genes": 800})
+    gs.pp.prepare(adata)
+    known = oracle.likelihood_ratios(adata, "easy", 0, {"n_cells": 300, "n_genes": 800})
+    scores = score_genes(adata.X, adata.obsm["true_usages"]).score
+    best, ours = (planted.judged(adata, found, None) for found in (known, scores))
+    assert all(best[kind]["precision"] > ours[kind]["precision"] for kind in KINDS)
+
+
 def records() -> Results:
     """What jobs of every level and of one data set leave."""
     fields = dict.fromkeys(("precision", "precision_often", "best_right", *report.CUT), 0.04)
     scores = {name: {kind: dict(fields) for kind in KINDS} for name in report.SCORES}
     found = {f"planted/{level}/0": {"kind": "planted", "what": level, "scores": scores} for level in LEVELS}
     found |= {f"cnmf/{level}/0": {"kind": "cnmf", "what": level, "scores": scores} for level in LEVELS[:3]}
-    leading = {"before": ["Ribosome"], "after": ["B cell receptor signaling pathway"]}
+    leading = {"before": ["Ribosome"], "after": ["B Cell Receptor Signaling"]}
     program = {"cells": 3, "type": "B", "markers": ["CD79A"], **leading}
     found["real/pbmc3k/0"] = {"kind": "real", "what": "pbmc3k", "programs": [program]}
     return Results({**found, **selections()})
@@ -66,12 +96,26 @@ def selections() -> dict[str, dict[str, object]]:
 
 def test_the_page_is_filled_from_records():
     page = filled((DOCS / "genes.md").read_text(), report.fill(records(), ["genes-selected.png"]))
-    assert "| B (3) | CD79A | Ribosome | B cell receptor signaling pathway |" in page
+    assert "| B (3) | CD79A | Ribosome | B Cell Receptor Signaling |" in page
     assert "0.040 / 0.040" in page
-    assert "100% of the programs, 0% before" in page
+    assert "1 of 1 programs, 0 before" in page
     assert "| genesieve |" + " 1.00 (0.10) |" * len(COUNTS) in page
     assert "| genesieve |" + " 1.000 |" * len(LABELLED_COUNTS) in page
     assert "the least lead is +0.500" in page
+
+
+@pytest.mark.parametrize(
+    ("term", "cell_type", "about"),
+    [
+        ("T Cell Activation", "CD4 T cells", True),
+        ("T Cell Activation", "B", False),
+        ("Defense Response To Bacterium", "CD14+ Monocytes", True),
+        ("Defense Response To Virus", "beta", True),
+        ("Cytoplasmic Translation", "CD8 T", False),
+    ],
+)
+def test_a_set_is_about_a_type_or_an_activity_by_its_words(term, cell_type, about):
+    assert terms.is_about(term, cell_type) == about
 
 
 def test_genes_are_judged_by_what_is_raised_among_them():

@@ -145,7 +145,7 @@ def test_cells_find_their_clusters_without_some_of_the_genes(adata, missing):
 
 
 def test_of_many_cells_some_are_in_the_graph_and_the_others_follow(monkeypatch):
-    monkeypatch.setattr(graph, "GRAPH_CELLS", 60)
+    monkeypatch.setattr(graph, "GRAPH_CELLS", (60, 60))
     found = fitted(n_clusters=4)
     assert nmi(found.obs["class"], found.obs["ssnmf_cluster"]) > 0.9
 

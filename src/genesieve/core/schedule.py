@@ -17,7 +17,7 @@ from genesieve.core.cells.sources import side_by_side, single_threaded_blas
 from genesieve.core.cells.streamed import as_source
 from genesieve.core.consensus import agreed
 from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
-from genesieve.core.objective import Overlap, Penalty, gram_of
+from genesieve.core.objective import Penalty, gram_of
 from genesieve.core.solvers import (
     FINISH,
     LOW_RANK,
@@ -31,6 +31,7 @@ from genesieve.core.solvers import (
     Solver,
     best_of,
     continuation,
+    different_minima,
     fine_tolerance,
 )
 
@@ -53,12 +54,16 @@ CHOSEN_GENES = 500
 # to so many of them, and the first fit, go on to all genes, where the lowest is kept.
 CHOSEN_STARTS = 6
 FINALISTS = 4
-# Relative difference of objectives from which on fits count as different minima.
-OTHER_MINIMUM = 3e-5
 # Up to so many cells a fit with a budget goes on to the fine tolerance: which genes are in the budget is settled in the
 # last passes, and with it the usages of programs of few genes, which gain by four to six passes more
 # (docs/programs.md). A pass over more cells costs more.
 BUDGET_FEW_CELLS = sampling.SETTLE_CELLS
+# A consensus looks at up to so many cells: on fewer, what it agrees on and the genes it sets out with would be those of
+# the cells drawn, and two seeds draw others.
+CONSENSUS_CELLS = sampling.SETTLE_CELLS
+# Before the last step a consensus chooses its genes anew, from usages on this share of the budget, its best genes: a
+# gene at the edge draws usages to itself once it is in, and so would stay in, or out, as it was by chance.
+CORE_GENES = 0.5
 # Alg. 4: the penalty's first value, its growth, how many there are, and the error at which H counts as orthogonal.
 FIRST_PENALTY = 0.1
 PENALTY_GROWTH = 1.5
@@ -113,11 +118,11 @@ class Schedule:
     def _place(self, many: Cells, problem: Problem, rng: np.random.Generator, journal: Journal) -> WarmStart:
         """Fit few of the cells, on the genes that count most in them."""
         n_genes = max(sampling.SAMPLE_GENES, self.n_genes or 0, self.rank)
-        few = sampling.sample(many, rng, n_genes=n_genes, required=self.required)
+        n_cells = CONSENSUS_CELLS if self.consensus else sampling.SAMPLE_CELLS
+        few = sampling.sample(many, rng, n_cells=n_cells, n_genes=n_genes, required=self.required)
         cells, start = self._start(few.cells, problem, rng, journal, genes=few.genes)
         early = self._early(problem, cells, fine_tolerance(self.rank), genes=few.genes)
-        early = replace(early, max_iter=0) if self._is_plain else early  # then the start is such a fit
-        fitted = self._solve(early, start.factors)
+        fitted = self._solve(replace(early, max_iter=0) if self._is_plain else early, start.factors)
         journal.advance()
         directions = few.embed(cells.directions) if isinstance(cells, LowRank) else None
         factors = Factors(FROM_ZERO, few.embed(fitted.factors.W))
@@ -146,7 +151,15 @@ class Schedule:
             start = Factors(FROM_ZERO, placed.factors.W)  # the same wherever H is
             fitted = self._solve(replace(early, exact=False), start, Journal(journal.advance))
             placed = placed._replace(factors=fitted.factors)
-        return placed
+        return self._released(placed, cells) if self.consensus and self._chooses_genes else placed
+
+    def _released(self, settled: WarmStart, cells: Cells) -> WarmStart:
+        """Programs on the better half of the budget, from which its genes are chosen anew."""
+        assert self.n_genes is not None
+        W = settled.factors.W
+        core = W * starts.best_genes(cells, W, max(round(CORE_GENES * self.n_genes), 1))[:, None]
+        alive = bool((core.any(axis=0) == W.any(axis=0)).all())  # few genes may leave a program none
+        return settled._replace(factors=Factors(FROM_ZERO, core)) if alive else settled
 
     def _lowest(self, placed: WarmStart, problem: Problem, cells: Cells) -> WarmStart:
         """The lowest of its minima on many cells: few show objectives so close together in another order."""
@@ -241,8 +254,7 @@ class Schedule:
         if self.init != "nmf":
             return STARTS[str(self.init)](cells, self.rank, rng)
         tol, watched = fine_tolerance(self.rank), cells is problem.cells and self._is_plain
-        if few and not self._tries_starts:  # more cells are to come
-            tol = max(tol, self._settle_tolerance(problem.tol))
+        tol = max(tol, self._settle_tolerance(problem.tol)) if few and not self._tries_starts else tol
         return starts.nmf(cells, self.rank, rng, tol=tol, watch=journal.found_by if watched else None)
 
     @property
@@ -250,8 +262,13 @@ class Schedule:
         return self.n_genes is not None and self.sparsity is not None
 
     @property
-    def _is_plain(self) -> bool:  # the objective is that of the start
-        return not self._keeps_budget and self.orthogonality == 0.0 and self.init == "nmf"
+    def _is_plain(self) -> bool:  # the start is a fit with the same objective
+        return self.init == "nmf" and self.orthogonality == 0.0 and not self._tries_starts
+
+    @property
+    def _chooses_genes(self) -> bool:
+        """Whether genes are in the budget, or out of it, as a whole."""
+        return self._keeps_budget and self.sparsity == "rows"
 
     @property
     def _tries_starts(self) -> bool:
@@ -269,9 +286,7 @@ class Schedule:
         n_genes = min(max(CHOSEN_GENES, CHOSEN_GENES_EACH * self.rank), cells.shape[1])
         if n_genes == cells.shape[1] or not self._keeps_budget:
             return sampling.sample(cells, rng, n_cells=cells.shape[0], n_genes=cells.shape[1])
-        sweep = cells.sweep(W, FROM_ZERO, Overlap().cell_step(gram_of(W)))
-        budget = RowSparse(n_genes, baseline_gains=cells.baseline_gains)
-        genes = np.asarray(budget.best(sweep.gram, sweep.cross, W, threads=cells.threads).any(axis=1))
+        genes = starts.best_genes(cells, W, n_genes)
         return sampling.sample(cells, rng, n_cells=cells.shape[0], n_genes=int(genes.sum()), required=genes)
 
     def _plain_fits(self, cells: Cells, rng: np.random.Generator, journal: Journal) -> list[Result]:
@@ -285,12 +300,8 @@ class Schedule:
         shares = WEAKER_PENALTIES if self.orthogonality not in ("exact", 0.0) else (0.0,)
         strength = 0.0 if self.orthogonality == "exact" else float(self.orthogonality)
         penalties = [self._solver.penalty(share * strength) for share in shares]
-        alone = replace(
-            problem,
-            cells=problem.cells.on_one_thread(),
-            max_iter=starts.EARLY_ITERATIONS,
-            tol=fine_tolerance(self.rank),
-        )
+        cells, tol = problem.cells.on_one_thread(), fine_tolerance(self.rank)
+        alone = replace(problem, cells=cells, max_iter=starts.EARLY_ITERATIONS, tol=tol)
         lead = journal.noting(lambda start: continuation(self._solver.run, alone, start, penalties, tol=0.0))
         return side_by_side(lead, tried, problem.cells.threads)
 
@@ -304,15 +315,6 @@ class Schedule:
             return EntrySparse(self.n_genes * self.rank)
         required = self.required if self.required is None or genes is None else self.required[genes]
         return RowSparse(self.n_genes, required, cells.baseline_gains)
-
-
-def different_minima(results: Sequence[Result]) -> list[Result]:
-    """One result of every minimum, the lowest first."""
-    found: list[Result] = []
-    for result in sorted(results, key=lambda result: result.objective):
-        if not found or result.objective > (1.0 + OTHER_MINIMUM) * found[-1].objective:
-            found.append(result)
-    return found
 
 
 def score_cells(

@@ -8,7 +8,7 @@ from genesieve.core.cells import sampling
 from genesieve.core.cells.blocks import FROM_ZERO, Cells, NoUsages
 from genesieve.core.cells.low_rank import LowRank, low_rank_approximation, svd
 from genesieve.core.cells.sources import side_by_side
-from genesieve.core.constraints import NonNegative
+from genesieve.core.constraints import NonNegative, RowSparse
 from genesieve.core.objective import Overlap, gram_of
 from genesieve.core.solvers import Callback, Factors, Journal, Problem, Result, bcd, best_of, fine_tolerance
 
@@ -117,3 +117,10 @@ def balanced(factors: Factors, gram: np.ndarray) -> Factors:
 
 def _cast(cells: Cells, H: np.ndarray, W: np.ndarray) -> Factors:
     return Factors(H.astype(cells.dtype), W.astype(cells.dtype))
+
+
+def best_genes(cells: Cells, W: np.ndarray, n_genes: int) -> np.ndarray:
+    """Mask of so many genes that programs W explain best beyond the baseline."""
+    sweep = cells.sweep(W, FROM_ZERO, Overlap().cell_step(gram_of(W)))
+    budget = RowSparse(n_genes, baseline_gains=cells.baseline_gains)
+    return np.asarray(budget.best(sweep.gram, sweep.cross, W, threads=cells.threads).any(axis=1))

@@ -52,7 +52,8 @@ def cluster(
         The copy with ``copy=True``. Sets ``obs["ssnmf_cluster"]`` (categorical, ``"0"`` is the largest),
         ``obs["ssnmf_cluster_confidence"]`` (0 to 1: by how much of itself a cell's tie to its own cluster exceeds that
         to the next), and in ``varm["ssnmf_directions"]`` and ``uns["ssnmf"]["clusters"]`` what new cells need to follow
-        (`genesieve.tl.project`). Of more than 10,000 cells, so many are in the graph and the others follow them.
+        (`genesieve.tl.project`). Of more than 3,000 cells, a fifth are in the graph, but at least 3,000 and
+        at most 10,000, and the others follow them.
 
     Examples
     --------

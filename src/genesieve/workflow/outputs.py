@@ -100,9 +100,10 @@ def _facts(record: dict[str, Any]) -> dict[str, Any]:
     """What the report tells of the record: no full paths, as the page is mailed around."""
     named = {name: record[name]["name"] for name in ("data", "gene_sets", "markers") if record.get(name) is not None}
     settings = {name: value for name, value in record["settings"].items() if value is not None}
-    rest = ("genesieve", "status", "started", "seed", "scores", "versions", "timings", "notes")
+    rest = {name: name for name in ("genesieve", "status", "started", "seed", "scores", "versions")}
+    rest |= {"timings": "seconds", "notes": "notes"}
     return {**named, "fingerprint": record["data"]["fingerprint"], "settings": settings} | {
-        name: record[name] for name in rest if record[name]
+        title: record[name] for name, title in rest.items() if record[name]
     }
 
 

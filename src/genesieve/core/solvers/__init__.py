@@ -30,6 +30,7 @@ from genesieve.core.solvers.run import (
     Stand,
     best_of,
     check_snapshot,
+    different_minima,
 )
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "best_of",
     "check_snapshot",
     "continuation",
+    "different_minima",
     "fine_tolerance",
     "line_search_step",
     "mapalm",

@@ -18,6 +18,8 @@ from genesieve.core.objective import CellStep, Penalty, gram_of, half_squared_re
 CANCELLATION = 1e-12
 # Objectives this close are of one minimum, reached with another rounding.
 SAME_MINIMUM = 1e-6
+# Relative difference of objectives from which on fits count as different minima.
+OTHER_MINIMUM = 3e-5
 
 Arrays = dict[str, np.ndarray]
 T = TypeVar("T")
@@ -88,6 +90,15 @@ def best_of(results: Sequence[Result]) -> Result:
     """The result with the lowest objective; of those that differ by rounding alone the first, wherever cells are."""
     lowest = min(result.objective for result in results)
     return next(result for result in results if result.objective <= lowest + SAME_MINIMUM * abs(lowest))
+
+
+def different_minima(results: Sequence[Result]) -> list[Result]:
+    """One result of every minimum, the lowest first."""
+    found: list[Result] = []
+    for result in sorted(results, key=lambda result: result.objective):
+        if not found or result.objective > (1.0 + OTHER_MINIMUM) * found[-1].objective:
+            found.append(result)
+    return found
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,11 @@ class Selection(Suite):
         first, jobs = given.first_seed, []
         shapes = [shape for shape in SHAPES if f"{shape[0]}+{shape[1]}" in given.shapes]
         for kind, count in (("planted", given.seeds), *((peer, given.peer_seeds) for peer in given.peers)):
-            for seed in range(first, first + count):
-                jobs += [[job(kind, level, seed, shape, size)] for level in given.levels for shape in shapes]
+            seeds = range(first, first + count)
+            for level in given.levels:
+                draws = [job(kind, level, seed, shape, size) for seed in seeds for shape in shapes]
+                jobs += [draws] if kind == "planted" else [[draw] for draw in draws]
+        jobs = [batch for batch in jobs if batch]
         return jobs + [[job("real", name, 0, (0, 0), {})] for name in given.data]
 
     def fill(self, results: Results, given: Namespace, images: Path) -> dict[str, str]:

@@ -438,7 +438,21 @@ def slow(tmp_path_factory) -> tuple[object, ...]:
     rng = np.random.default_rng(0)
     X, places = rng.random((400, 600), dtype=np.float32), rng.normal(size=(400, 2))
     ad.AnnData(X, obsm={"X_umap": places}).write_h5ad(path)
-    return ("run", path, "-r", 20, "-k", 300, "--method", "onmf_l20", "--max-iter", 5000, "--orthogonality", "0.001")
+    return (
+        "run",
+        path,
+        "-r",
+        20,
+        "-k",
+        300,
+        "--method",
+        "onmf_l20",
+        "--max-iter",
+        5000,
+        "--orthogonality",
+        "0.001",
+        "--no-figures",
+    )
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")

@@ -36,6 +36,16 @@ def fit(**options):
         return gs.SSNMF(3, random_state=0, **{"n_genes": 10, "n_jobs": 2, **options}).fit(X)
 
 
+@pytest.mark.parametrize("columns", [None, 8], ids=["on directions first", "on X all along"])
+def test_a_monitor_hears_of_objectives_on_x_before_the_first_iteration_has_ended(columns):
+    heard = Listener()
+    model = gs.SSNMF(2, orthogonality=0.0, gene_weights=None, callback=heard, random_state=0).fit(X[:, :columns])
+    found = [stand.objective for stand in heard.stands_heard if stand.objective is not None]
+    assert found
+    assert min(found) >= (1 - 1e-9) * model.objective_
+    assert found == sorted(found, reverse=True)
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -55,7 +65,7 @@ def test_a_monitor_hears_of_every_stage_in_order(options):
     for before, after in pairwise(stands):
         place = [(stand.fit, ORDER[stand.stage]) for stand in (before, after)]
         assert place[0] <= place[1]
-        assert place[0] != place[1] or after.done > before.done or stands.index(after) == 0
+        assert place[0] != place[1] or after.done > before.done or after.objective is not None
     assert all(stand.of is None or stand.done <= stand.of for stand in stands)
     assert {stand.fit for stand in stands} == set(range(1, stands[-1].n_fits + 1))
     last = [stand for stand in stands if stand.stage == FINISH and stand.fit == stands[-1].fit]

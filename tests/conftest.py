@@ -56,6 +56,21 @@ def pollen() -> tuple[np.ndarray, np.ndarray]:
 # ------------------------------------------------------------------------------------------------- order of the tests
 
 
+# Files that take longest, which workers that share the tests begin with: one of them at the end would find the other
+# workers idle. What pytest --durations says, now and then.
+LONGEST = (
+    "cli/test_cli.py", "cells/test_remote.py", "workflow/test_large_runs.py", "cells/test_sources.py",
+    "estimators/test_checkpoint.py", "workflow/test_workflow.py", "test_damaged_files.py", "test_docs.py",
+    "report/test_report.py", "cells/test_outside_memory.py", "selection/test_selection.py", "test_load.py",
+    "paper/test_paper.py", "fuzz/test_fits.py",
+)  # fmt: skip
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config.option, "loadscopereorder"):  # pytest-xdist would begin with files of many tests, however short
+        config.option.loadscopereorder = False
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--shuffle", type=int, metavar="SEED", help="run the files, and the tests in each, in random order"
@@ -65,12 +80,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)  # pytest then brings together those that share a costly fixture
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.option.shuffle is None:
+        items.sort(key=_place_among_longest)
         return
     draw = random.Random(config.option.shuffle)
     files = sorted({item.path for item in items})
     place = dict(zip(files, draw.sample(range(len(files)), len(files)), strict=True))
     draw.shuffle(items)
     items.sort(key=lambda item: place[item.path])
+
+
+def _place_among_longest(item: pytest.Item) -> int:
+    path = item.path.as_posix()
+    return next((place for place, name in enumerate(LONGEST) if path.endswith(name)), len(LONGEST))
 
 
 # ------------------------------------------------------------------------------------- what was skipped, and what helps

@@ -11,9 +11,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import anndata as ad
@@ -97,11 +98,18 @@ def broken(X: Any, damage: str) -> Any:
     return X
 
 
-def write_broken(path: Path, slot: str, form: str, damage: str) -> None:
+@cache
+def whole_file(form: str) -> bytes:
     X = whole().asformat(form)
     adata = ad.AnnData(X.copy(), layers={"counts": X.copy()})
     adata.raw = adata
-    adata.write_h5ad(path)
+    with TemporaryDirectory() as folder:
+        adata.write_h5ad(Path(folder) / "whole.h5ad")
+        return (Path(folder) / "whole.h5ad").read_bytes()
+
+
+def write_broken(path: Path, slot: str, form: str, damage: str) -> None:
+    path.write_bytes(whole_file(form))
     with h5py.File(path, "a") as file:
         group = file[slot]
         arrays = {name: group[name][:] for name in ("data", "indices", "indptr")}

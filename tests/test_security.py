@@ -9,6 +9,7 @@ import pickle
 from pathlib import Path
 
 import anndata as ad
+import h5py
 import numpy as np
 import pytest
 import zarr
@@ -59,6 +60,42 @@ def test_no_code_of_ours_unpickles_evaluates_or_starts_a_shell():
 )
 def test_the_look_finds_what_it_looks_for(line):
     assert suspicious(ast.parse(line))
+
+
+# ------------------------------------------------------------------------------------------------ files in other files
+
+
+def lead_out(path: Path, how: str, secret: Path) -> None:
+    """Let a part of an h5ad stand in another file: by a link, by values kept elsewhere, by values made of others."""
+    with h5py.File(path, "a") as file:
+        if how == "link":
+            file["uns/note"] = h5py.ExternalLink(secret, "kept")
+        elif how == "values":
+            file["uns"].create_dataset("note", (8,), "u1", external=[(str(secret), 0, 8)])
+        else:
+            layout = h5py.VirtualLayout((8,), "u1")
+            layout[:] = h5py.VirtualSource(secret, "kept", (8,))
+            file["uns"].create_virtual_dataset("note", layout)
+
+
+@pytest.mark.parametrize("open_file", [gs.io.read, gs.io.open_in_file])
+@pytest.mark.parametrize("how", ["link", "values", "virtual"])
+def test_parts_that_stand_in_other_files_are_refused(tmp_path, open_file, how):
+    secret, path = tmp_path / "secret.h5", tmp_path / "data.h5ad"
+    with h5py.File(secret, "w") as file:
+        file["kept"] = np.arange(8, dtype=np.uint8)
+    ad.AnnData(np.ones((4, 3), np.float32)).write_h5ad(path)
+    lead_out(path, how, secret)
+    with pytest.raises(gs.io.FileError, match=r"uns/note.*secret\.h5.*no other file is read"):
+        open_file(path)
+
+
+def test_links_and_views_inside_a_file_are_read(tmp_path):
+    path = tmp_path / "data.h5ad"
+    ad.AnnData(np.ones((4, 3), np.float32), uns={"kept": np.arange(8)}).write_h5ad(path)
+    with h5py.File(path, "a") as file:
+        file["uns/same"] = h5py.SoftLink("/uns/kept")
+    assert list(gs.io.read(path).uns["same"]) == list(range(8))
 
 
 # ------------------------------------------------------------------------------------------------ files that would run

@@ -25,15 +25,14 @@ class Machines(Suite):
 
     name = "machines"
     page = "reproducible.md"
-    time_limit = 1200
+    time_limit = 3600
     has_quick = False
 
     def add_options(self, parser: ArgumentParser) -> None:
         parser.add_argument("--data", nargs="+", default=SETS, choices=SETS, metavar="NAME")
 
     def batches(self, given: Namespace) -> list[list[Job]]:
-        places = [(data, machine, rule) for data in given.data for machine in machines() for rule in RULES]
-        return [[self._job(*place)] for place in places]
+        return [[self._job(data, machine, rule) for data in given.data for rule in RULES] for machine in machines()]
 
     def _job(self, data: str, machine: str, rule: str) -> Job:
         found = FOUND / data / f"{machine}-{rule}.npz"

@@ -7,13 +7,16 @@ from pathlib import Path
 
 from benchmarks.harness.job import Job
 from benchmarks.harness.results import Results
-from benchmarks.harness.suite import Suite
+from benchmarks.harness.suite import RECORDS, Suite
 from benchmarks.panels import report
 from benchmarks.panels.cells import SETS
-from benchmarks.panels.goals import SIZES
+from benchmarks.panels.goals import ALL_SIZES
 from benchmarks.panels.peers import PEERS
+from benchmarks.scale import atlases
+from benchmarks.scale.generate import N_GENES
 
 CELLS = 1000  # of every data set: Spapros and its evaluator take their time
+COSTS = {"bmmc": (5000, 150), "atlas": (200_000, 500)}  # cells and genes of what is timed
 
 
 class Panels(Suite):
@@ -28,14 +31,24 @@ class Panels(Suite):
     def add_options(self, parser: ArgumentParser) -> None:
         parser.add_argument("--data", nargs="*", default=list(SETS), choices=SETS, metavar="NAME")
         parser.add_argument("--methods", nargs="*", default=list(PEERS), choices=list(PEERS), metavar="NAME")
-        parser.add_argument("--sizes", nargs="*", type=int, default=list(SIZES), metavar="GENES")
+        parser.add_argument("--sizes", nargs="*", type=int, default=list(ALL_SIZES), metavar="GENES")
         parser.add_argument("--cells", type=int, default=CELLS, help="cells of every data set, at most")
+        parser.add_argument(
+            "--cost", nargs="*", default=[], choices=list(COSTS), help="measure seconds and memory alone"
+        )
+        parser.add_argument("--atlas-cells", type=int, default=COSTS["atlas"][0], help="of the atlas on disk")
 
     def batches(self, given: Namespace) -> list[list[Job]]:
+        if given.cost:
+            return [[cost_job(name, given.atlas_cells)] for name in given.cost]
         return [
             [job(data, method, size, given.cells) for size in given.sizes for method in given.methods]
             for data in given.data
         ]
+
+    def make_ready(self, job: Job) -> None:
+        if "atlas" in job.inputs:
+            atlases.make(Path(job.inputs["atlas"]), job.parameters["n_cells"], N_GENES)
 
     def fill(self, results: Results, given: Namespace, images: Path) -> dict[str, str]:
         return report.fill(results, images)
@@ -45,6 +58,16 @@ def job(data: str, method: str, n_genes: int, n_cells: int) -> Job:
     """A method on a data set at a size."""
     parameters = {"data": data, "method": method, "n_genes": n_genes, "n_cells": n_cells}
     return Job(f"{data}/{method}/{n_genes}", parameters)
+
+
+def cost_job(name: str, atlas_cells: int) -> Job:
+    """The seconds and memory of a panel."""
+    n_cells, n_genes = COSTS[name]
+    parameters = {"data": name, "method": "cost", "n_genes": n_genes, "n_cells": n_cells}
+    if name != "atlas":
+        return Job(f"cost/{name}", parameters)
+    atlas = atlases.path_of(RECORDS / "panels" / "atlases", atlas_cells, N_GENES, "h5ad")
+    return Job(f"cost/atlas-{atlas_cells}", parameters | {"n_cells": atlas_cells}, {"atlas": str(atlas)})
 
 
 SUITE = Panels()

@@ -14,10 +14,10 @@ from benchmarks.harness.peers import Missing
 if TYPE_CHECKING:
     from anndata import AnnData
 
-SETS = ("pbmc3k", "zeisel", "bladder", "kang")
+SETS = ("pbmc3k", "zeisel", "bladder", "kang", "xin")
 CHOSEN_ON = ("pbmc3k", "zeisel", "bladder")  # by which the settings of `gs.tl.panel` were chosen; the others confirm
 TYPES = "cell_type"
-LOGGED = ("zeisel",)
+LOGGED = ("zeisel", "xin")
 LEAST_CELLS = 10  # that show a gene
 VARIABLE = 1000  # genes that Spapros preselects from, as in its tutorial
 
@@ -40,5 +40,5 @@ def read(name: str, n_cells: int) -> AnnData:
         sparse.csr_matrix(X.astype(np.float32)),
         obs=pd.DataFrame({TYPES: pd.Categorical(whole.obs[TYPES].astype(str))}, index=whole.obs_names.astype(str)),
         var=pd.DataFrame(index=whole.var_names[seen].astype(str)),
-        uns={"data": name},
+        uns={"data": name, "n_cells": n_cells},  # as asked for
     )

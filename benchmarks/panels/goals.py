@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks.harness.goals import Found, Goal, by_margin
+import numpy as np
+
+from benchmarks.harness.goals import Found, Goal, by_margin, verdict
 from benchmarks.harness.peers import Missing
 from benchmarks.harness.results import Results
 from benchmarks.panels.cells import SETS
 from benchmarks.panels.peers import FREE, PEERS
 
-SIZES = (50, 150)
+SIZES = (50, 150)  # that goals are about
+ALL_SIZES = (50, 100, 150, 300, 500)
+LEAST_SETS = 4  # that a comparison with Spapros needs
+FASTER = 100
 COMMAND = "python -m benchmarks.panels"
+WANTED_CELLS, WANTED_SECONDS, WANTED_BYTES = 1_300_000, 300, 3e9
 OPEN = "not all measured"  # a goal about all sets is not met on some of them
 
 
 def scores(results: Results, method: str, n_genes: int, field: str = "score") -> dict[str, float]:
     """By data set, where it was measured."""
     found = results.measured(method=method, n_genes=n_genes)
-    return {record["data"]: record[field] for name in SETS for record in found if record["data"] == name}
+    values = {name: record.get(field) for name in SETS for record in found if record["data"] == name}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def against(ours: str, theirs: str, n_genes: int, slack: float) -> Callable[[Results], Found]:
@@ -31,7 +38,7 @@ def against(ours: str, theirs: str, n_genes: int, slack: float) -> Callable[[Res
             raise Missing(f"{PEERS[theirs].title} was not measured at {n_genes} genes")
         means = [sum(each[name] for name in both) / len(both) for each in (mine, its)]
         told = f"{means[0]:.3f} against {means[1]:.3f}, mean of {', '.join(both)}"
-        return told, by_margin(means[0] - means[1] + slack) if len(both) == len(SETS) else OPEN
+        return told, by_margin(means[0] - means[1] + slack) if len(both) >= LEAST_SETS else OPEN
 
     return read
 
@@ -51,22 +58,48 @@ def best_free(n_genes: int) -> Callable[[Results], Found]:
         if not margins:
             raise Missing(f"no label-free peer was measured at {n_genes} genes")
         margin, data, name = min(margins)
-        wanted = len(others) * len(SETS)
-        told = f"smallest margin {margin:+.3f} ({PEERS[name].title}, {data}), in {len(margins)} of {wanted}"
-        return told, by_margin(margin) if len(margins) == wanted else OPEN
+        tried = sum(name in {record["method"] for record in results.measured(n_genes=n_genes)} for name in others)
+        told = f"smallest margin {margin:+.3f} ({PEERS[name].title}, {data}), over {tried} peers and {len(mine)} sets"
+        return told, by_margin(margin) if len(margins) == tried * len(SETS) else OPEN
 
     return read
 
 
 def faster(results: Results) -> Found:
-    """Processor seconds of Spapros over ours, on the same cells."""
-    mine, its = scores(results, "panel", 50, "cpu_seconds"), scores(results, "spapros", 50, "cpu_seconds")
+    """Processor seconds of Spapros over ours, on the same cells, where Spapros ran as it is."""
+    mine = scores(results, "panel", 150, "cpu_seconds")
+    its = scores(results, "spapros", 150, "cpu_seconds")
     ratios = {name: its[name] / mine[name] for name in mine if name in its}
     if not ratios:
-        raise Missing("Spapros was not measured")
+        raise Missing("Spapros was not timed")
     least = min(ratios.values())
-    told = ", ".join(f"{name} {ratio:.0f} times" for name, ratio in ratios.items())
-    return told, "met" if least >= 100 else f"missed by a factor of {100 / least:.1f}"
+    told = ", ".join(
+        f"{name} {ratio:.0f} times ({its[name]:.0f} s against {mine[name]:.1f} s)" for name, ratio in ratios.items()
+    )
+    return told, "met" if least >= FASTER else f"missed by a factor of {FASTER / least:.1f}"
+
+
+def seconds(results: Results) -> Found:
+    """By the clock, from counts to the panel."""
+    (record,) = results.get("cost/bmmc")
+    steps = ", ".join(f"{step} {record[step]:.1f}" for step in ("prepare", "fit", "panel"))
+    return f"{record['seconds']:.1f} s ({steps})", verdict(record["seconds"], 10.0, at_least=False)
+
+
+def on_disk(results: Results) -> Found:
+    """The largest atlas that was measured; what a line through all of them says of 1.3 million cells."""
+    found = sorted(results.measured("cost/atlas"), key=lambda record: record["n_cells"])
+    if not found:
+        raise Missing("not measured")
+    last = found[-1]
+    told = f"{last['n_cells']:,} cells: {last['seconds']:.0f} s, {last['peak'] / 1e9:.1f} GB"
+    if last["n_cells"] >= WANTED_CELLS:
+        good = last["seconds"] <= WANTED_SECONDS and last["peak"] <= WANTED_BYTES
+        return told, "met" if good else "missed"
+    if len(found) > 1:
+        slope, base = np.polyfit([r["n_cells"] for r in found], [r["seconds"] for r in found], 1)
+        told += f"; a line through {len(found)} sizes says {base + slope * WANTED_CELLS:.0f} s for 1.3 million"
+    return told, "not measured at that size"
 
 
 GOALS = [
@@ -80,4 +113,6 @@ GOALS = [
         for n in SIZES
     ),
     Goal("100 times faster than Spapros (processor seconds, fit included)", faster, COMMAND),
+    Goal("150 genes from 5,000 cells (BMMC) in 10 s on two cores", seconds, f"{COMMAND} --cost bmmc"),
+    Goal("500 genes from 1.3 million cells on disk in 5 minutes and 3 GB", on_disk, f"{COMMAND} --cost atlas"),
 ]

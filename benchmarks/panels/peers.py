@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from collections.abc import Iterable
+from contextlib import redirect_stdout
+from io import StringIO
+from itertools import zip_longest
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.harness.peers import Missing, Peer, packages
+from benchmarks.harness.peers import Peer, packages
 from benchmarks.panels.cells import TYPES, VARIABLE
+from benchmarks.panels.ranking import ranking
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
 RANK = 10  # programs of our fits
-# Where Spapros keeps what it has done, so that a run that was stopped goes on; its seconds are then of the last part.
-SAVED = "GENESIEVE_SPAPROS_FOLDER"
 FREE, LABELLED = "without labels", "with labels"
 
 
@@ -68,28 +70,54 @@ def at_random(adata: AnnData, n_genes: int) -> list[str]:
 
 
 def whole(adata: AnnData, n_genes: int) -> list[str]:
+    """The start of a ranking that is made once for all sizes; `benchmarks.panels.job` knows what it took."""
+    return ranking(adata.uns["data"], adata.uns["n_cells"]).genes[:n_genes]
+
+
+def triku(adata: AnnData, n_genes: int) -> list[str]:
     import scanpy as sc
-    import spapros
+    import triku as package
+
+    sc.pp.pca(adata)
+    sc.pp.neighbors(adata)
+    package.tl.triku(adata, n_features=n_genes, use_raw=False, verbose="error")
+    return adata.var_names[np.argsort(-adata.var["triku_distance"].to_numpy(), kind="stable")[:n_genes]].tolist()
+
+
+def forest(adata: AnnData, n_genes: int) -> list[str]:
+    """Its markers of every type first, then its further genes of every type in turn."""
+    import nsforest
+
+    each = -(-2 * n_genes // adata.obs[TYPES].nunique())  # twice an even share: types share genes
+    with TemporaryDirectory() as folder, redirect_stdout(StringIO()):
+        adata = nsforest.pp.prep_medians(adata, TYPES)
+        adata = nsforest.pp.prep_binary_scores(adata, TYPES)
+        found = nsforest.nsforesting.NSForest(
+            adata, TYPES, n_top_genes=each, n_binary_genes=each, n_jobs=1, output_folder=f"{folder}/"
+        )
+    ranked = [*_in_turn(found["NSForest_markers"]), *_in_turn(found["binary_genes"])]
+    return list(dict.fromkeys(ranked))[:n_genes]
+
+
+def scmer(adata: AnnData, n_genes: int) -> list[str]:
+    import scanpy as sc
+    import scmer as package
 
     sc.pp.highly_variable_genes(adata, n_top_genes=min(VARIABLE, adata.n_vars), flavor="cell_ranger")
-    folder = os.environ.get(SAVED)
-    place = None if folder is None else str(Path(folder) / f"{adata.uns['data']}_{adata.n_obs}_{n_genes}")
-    selector = spapros.se.ProbesetSelector(adata, celltype_key=TYPES, n=n_genes, verbosity=0, n_jobs=1, save_dir=place)
-    selector.select_probeset()
-    return _selected(selector.probeset)
+    adata = adata[:, adata.var["highly_variable"]].copy()
+    values = adata.X.toarray()
+    model = package.UmapL1.tune(n_genes, values, perplexity=100.0, n_threads=1, verbosity=0)  # as its tutorial does
+    weights = np.abs(np.asarray(model.w)).ravel()
+    return adata.var_names[np.argsort(-weights, kind="stable")[:n_genes]].tolist()
+
+
+def _in_turn(lists: Iterable[list[str]]) -> list[str]:
+    """The first of every list, then the second of every list, and so on."""
+    return [gene for row in zip_longest(*lists) for gene in row if gene is not None]
 
 
 def _selected(table: Any) -> list[str]:
     return table.index[table["selection"]].tolist()
-
-
-def absent(reason: str) -> Any:
-    """The versions of a peer that could not be run, with the reason."""
-
-    def versions() -> dict[str, str]:
-        raise Missing(reason)
-
-    return versions
 
 
 def _labelled(adata: AnnData, n_genes: int) -> list[str]:
@@ -101,9 +129,12 @@ PEERS: dict[str, Peer] = {
     "ssnmf": Peer("`SSNMF(n_genes=k)`", FREE, budget, packages("genesieve")),
     "pca": Peer("Spapros' PCA loadings", FREE, loadings, packages("spapros")),
     "hvg": Peer("scanpy's variable genes", FREE, variable, packages("scanpy")),
+    "triku": Peer("triku", FREE, triku, packages("triku")),
+    "scmer": Peer("scMER", FREE, scmer, packages("scmer")),
     "random": Peer("random genes", FREE, at_random, packages("numpy")),
     "panel_labels": Peer("`gs.tl.panel(labels=)`", LABELLED, _labelled, packages("genesieve")),
     "spapros": Peer("Spapros", LABELLED, whole, packages("spapros")),
     "de": Peer("Spapros' DE genes", LABELLED, differential, packages("spapros")),
+    "nsforest": Peer("NS-Forest", LABELLED, forest, packages("nsforest")),
     "cosg": Peer("COSG", LABELLED, cosg, packages("cosg")),
 }

@@ -11,7 +11,7 @@ from benchmarks.harness.report import goal_table, machine, number, table
 from benchmarks.harness.report import picture as shown
 from benchmarks.harness.results import Results
 from benchmarks.panels.cells import SETS
-from benchmarks.panels.goals import GOALS, SIZES, scores
+from benchmarks.panels.goals import ALL_SIZES, GOALS, SIZES, scores
 from benchmarks.panels.peers import FREE, PEERS
 
 PARTS = {
@@ -20,16 +20,23 @@ PARTS = {
     "neighbours": "neighbours kept",
     "nmi_coarse": "coarse clusters",
     "nmi_fine": "fine clusters",
+    "uncorrelated": "uncorrelated genes",
 }
-DOTS = "panels-scores.png"
+OURS = ("panel", "panel_labels", "ssnmf")
+STEPS = ("prepare", "fit", "panel")
+DOTS, LINES = "panels-scores.png", "panels-sizes.png"
+PICTURES = {DOTS: "scores", LINES: "scores over sizes"}
 
 
 def fill(results: Results, images: Path) -> dict[str, str]:
     """The text of every place."""
-    drawn = plots.draw_all(images, {DOTS: partial(draw_scores, results)})
+    drawn = plots.draw_all(images, {DOTS: partial(draw_scores, results), LINES: partial(draw_sizes, results)})
     return {
         "goals": goal_table([goal.row(results) for goal in GOALS]),
-        "scores": "\n".join(score_table(results, n) for n in SIZES) + "".join(shown(name, "scores") for name in drawn),
+        "scores": "\n".join(score_table(results, n) for n in SIZES)
+        + "".join(shown(n, "scores") for n in drawn if n == DOTS),
+        "sizes": size_table(results) + "".join(shown(n, "scores over sizes") for n in drawn if n == LINES),
+        "cost": cost_table(results),
         "parts": "\n".join(parts_table(results, n) for n in SIZES),
         "machine": machine(results),
     }
@@ -62,29 +69,81 @@ def parts_table(results: Results, n_genes: int) -> str:
     return f"### {n_genes} genes\n\n{table(['method', *PARTS.values()], body)}" if body else ""
 
 
+def size_table(results: Results) -> str:
+    """Scores over sizes, as means over the sets on which every size of a method was measured."""
+    body = []
+    for name, peer in PEERS.items():
+        by_size = _means_over_sizes(results, name)
+        if len(by_size) > 1:
+            body.append([peer.title, peer.group, *(number(by_size.get(n), 3) for n in ALL_SIZES)])
+    return table(["method", "", *(f"{n} genes" for n in ALL_SIZES)], body) if body else ""
+
+
+def cost_table(results: Results) -> str:
+    """Seconds by the clock and memory of panels, step by step."""
+    body = [
+        [record["data"], f"{record['n_cells']:,}", str(record["n_genes"])]
+        + [number(record[step], 1) for step in (*STEPS, "seconds")]
+        + [number(record["peak"] / 1e9, 2)]
+        for record in sorted(results.measured("cost/"), key=lambda record: record["n_cells"])
+    ]
+    head = ["data", "cells", "genes", *(f"{step} (s)" for step in STEPS), "in all (s)", "peak (GB)"]
+    return table(head, body) if body else ""
+
+
+def _means_over_sizes(results: Results, method: str) -> dict[int, float]:
+    found = {n: scores(results, method, n) for n in ALL_SIZES}
+    found = {n: by_set for n, by_set in found.items() if by_set}
+    common = set.intersection(*(set(by_set) for by_set in found.values())) if found else set()
+    return {n: sum(by_set[name] for name in common) / len(common) for n, by_set in found.items()} if common else {}
+
+
 def mean(found: dict[str, float]) -> float | None:
     """Over the sets that were measured."""
     return sum(found.values()) / len(found) if found else None
 
 
 def draw_scores(results: Results, path: Path) -> bool:
-    """A panel a data set, a line a method, a dot a size."""
-    n_genes = SIZES[0]
-    methods = [name for name in PEERS if scores(results, name, n_genes)]
-    if len({data for name in methods for data in scores(results, name, n_genes)}) < 2:
+    """A panel a data set and size, a line a method."""
+    methods = [name for name in PEERS if scores(results, name, SIZES[0])]
+    sets = [data for data in SETS if any(data in scores(results, name, SIZES[0]) for name in methods)]
+    if len(sets) < 2:
         return False  # a table says it as well
-    methods.sort(key=lambda name: mean(scores(results, name, n_genes)) or 0.0)
-    size = (2.4 + 1.5 * len(SETS), 1.0 + 0.26 * len(methods))
-    with picture(path, 1, len(SETS), size=size, sharey=True, squeeze=False) as (_, grid):
-        for axes, data in zip(grid.flat, SETS, strict=True):
-            for line, name in enumerate(methods):
-                found = scores(results, name, n_genes).get(data)
-                colour = BLUE if PEERS[name].group == FREE else VERMILION
-                if found is not None:
-                    axes.plot([found], [line], "o", color=colour, markersize=6)
-            axes.set_title(data, fontsize=10)
-            axes.set_xlabel(f"score, {n_genes} genes", fontsize=8)
-            axes.tick_params(labelsize=8)
-            titles = [PEERS[name].title.replace("`", "") for name in methods]
-            axes.set_yticks(range(len(methods)), titles)
+    methods.sort(key=lambda name: mean(scores(results, name, SIZES[0])) or 0.0)
+    size = (2.4 + 1.5 * len(sets), len(SIZES) * (0.7 + 0.22 * len(methods)))
+    with picture(path, len(SIZES), len(sets), size=size, sharey=True, sharex="col", squeeze=False) as (_, grid):
+        for n_genes, row in zip(SIZES, grid, strict=True):
+            for axes, data in zip(row, sets, strict=True):
+                for line, name in enumerate(methods):
+                    found = scores(results, name, n_genes).get(data)
+                    if found is not None:
+                        colour = BLUE if PEERS[name].group == FREE else VERMILION
+                        axes.plot([found], [line], "o", color=colour, markersize=5)
+                axes.set_title(f"{data}, {n_genes} genes", fontsize=9)
+                axes.tick_params(labelsize=8)
+                axes.grid(axis="y", linewidth=0.3)
+                axes.set_yticks(range(len(methods)), [PEERS[name].title.replace("`", "") for name in methods])
+        for axes in grid[-1]:
+            axes.set_xlabel("score", fontsize=8)
+    return True
+
+
+def draw_sizes(results: Results, path: Path) -> bool:
+    """A line a method, over the sizes of the panel."""
+    lines = {name: _means_over_sizes(results, name) for name in PEERS}
+    lines = {name: found for name, found in lines.items() if len(found) > 2}
+    if len(lines) < 2:
+        return False
+    with picture(path, 1, 1, size=(6.4, 3.8), squeeze=False) as (_, grid):
+        axes = grid[0, 0]
+        for name, found in lines.items():
+            ours = name in OURS
+            style = "-" if PEERS[name].group == FREE else "--"
+            axes.plot(
+                list(found), list(found.values()), style, marker="o", markersize=3, linewidth=2.2 if ours else 1.0
+            )
+            axes.lines[-1].set_label(PEERS[name].title.replace("`", ""))
+        axes.set_xlabel("genes of the panel")
+        axes.set_ylabel("score, mean over sets")
+        axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return True

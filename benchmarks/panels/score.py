@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.harness.peers import Missing
 from benchmarks.panels.cells import TYPES, read
 
-METRICS = ["cluster_similarity", "knn_overlap", "forest_clfs"]
+METRICS = ["cluster_similarity", "knn_overlap", "forest_clfs", "gene_corr"]
 # Its names for what it measures, and ours.
 FIELDS = {
     "forest_clfs accuracy": "accuracy",
@@ -17,6 +17,7 @@ FIELDS = {
     "knn_overlap mean_overlap_AUC": "neighbours",
     "cluster_similarity nmi_5_20": "nmi_coarse",
     "cluster_similarity nmi_21_60": "nmi_fine",
+    "gene_corr 1 - mean": "uncorrelated",
 }
 
 

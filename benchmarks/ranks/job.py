@@ -10,8 +10,8 @@ from benchmarks.ranks.peers import ITERATIONS, PEERS
 from benchmarks.speed.protocol import Task
 from benchmarks.speed.score import nbytes, scored
 
-# A few cells that genesieve is fitted on first, at ranks with exact and with quick steps: nothing is compiled later.
-WARM_UP_CELLS, WARM_UP_RANKS = 300, (2, 18)
+# Cells that genesieve is fitted on first, enough that all products are compiled: nothing is later.
+WARM_UP_CELLS, WARM_UP_RANKS = 2000, (2, 18)
 
 
 def take(data: str, peer: str, rank: int, seed: int, n_jobs: int, quick: bool) -> Record:

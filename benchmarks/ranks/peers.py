@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -16,21 +17,31 @@ ITERATIONS = 60
 PLAIN = {"orthogonality": 0.0, "gene_weights": None, "baseline": "zero"}
 
 
+@dataclass
+class Course:
+    """Listens to a fit: the processor seconds at each objective that it finds on X."""
+
+    meter: Meter
+    points: list[tuple[float, float]] = field(default_factory=list)
+
+    def __call__(self, step: Any) -> None:
+        self.points.append((self.meter.cpu_elapsed(), step.objective))
+
+    def stands(self, stand: Any) -> None:
+        if stand.objective is not None:
+            self(stand)
+
+
 def ours(X: Any, task: Task, **options: Any) -> Iterator[Point]:
-    """A fit as it comes by default, with the processor seconds at each of its iterations."""
+    """A fit as it comes by default, with the processor seconds at each objective that it finds on X."""
     from genesieve import SSNMF
 
-    (seed,), course = task.seeds, []
+    (seed,) = task.seeds
     with Meter() as meter:
-        model = SSNMF(
-            task.rank,
-            n_jobs=task.threads,
-            random_state=seed,
-            callback=lambda step: course.append((meter.cpu_elapsed(), step.objective)),
-            **options,
-        )
+        course = Course(meter)
+        model = SSNMF(task.rank, n_jobs=task.threads, random_state=seed, callback=course, **options)
         H = model.fit_transform(X)
-    about: dict[str, Any] = {"cpu": meter.cpu, "passes": model.n_passes_, "history": course}
+    about: dict[str, Any] = {"cpu": meter.cpu, "passes": model.n_passes_, "history": course.points}
     yield Point("default", meter.seconds, H, model.components_.T, model.n_iter_, meter.peak, **about)
 
 

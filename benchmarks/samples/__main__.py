@@ -42,11 +42,12 @@ class Samples(Suite):
             for method in given.methods
             for seed in range(given.seeds)
         ]
-        for number in given.samples:
-            permutations = {"permutations": 5} if given.quick else {}
-            jobs += [job("nothing", str(number), seed, {**apart, **permutations}) for seed in range(given.draws)]
-            jobs += [job("something", str(number), seed, apart) for seed in range(given.draws)]
-        return [[each] for each in jobs]
+        batches = [[each] for each in jobs]
+        permutations = {"permutations": 5} if given.quick else {}
+        for number in given.samples:  # seconds each: one process for all draws
+            for kind, size in (("something", apart), ("nothing", {**apart, **permutations})):
+                batches.append([job(kind, str(number), seed, size) for seed in range(given.draws)])
+        return batches
 
     def fill(self, results: Results, given: Namespace, images: Path) -> dict[str, str]:
         return report.fill(results)

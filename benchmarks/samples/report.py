@@ -17,6 +17,8 @@ TITLES = {
     "wilcoxon over cells": "Wilcoxon, cells as replicates",
     "share": "`gs.tl.compare`",
     "usage": '`values="usage"`',
+    "samples as batches": '`gs.tl.compare`, fitted with `batch_key="sample"`',
+    "true usages": "`gs.tl.compare` on the true usages",
 }
 
 
@@ -63,7 +65,7 @@ def nothing_table(results: Results) -> str:
     sizes = sorted({record["n_samples"] for record in results.measured(kind="nothing")})
     body = [
         [TITLES[test], *(f"{goals.rate(results, test, size):.1%}" for size in sizes)]
-        for test in ("auto", "linear", "permutation", "wilcoxon over cells")
+        for test in ("auto", "linear", "permutation", "samples as batches", "wilcoxon over cells")
     ]
     return table(["called different at 5 %", *(f"{size} samples" for size in sizes)], body) if sizes else ""
 
@@ -72,11 +74,11 @@ def something_table(results: Results) -> str:
     """How often the raised activity is called, and how many other programs are."""
     sizes = sorted({record["n_samples"] for record in results.measured(kind="something")})
     body = []
-    for name in ("share", "usage", "wilcoxon over cells"):
+    for name in ("share", "usage", "samples as batches", "true usages", "wilcoxon over cells"):
         row = [TITLES[name]]
         for size in sizes:
             called = [record["called"][name] for record in results.measured(kind="something", n_samples=size)]
             found, others = (float(np.mean([one[field] for one in called])) for field in ("found", "others"))
-            row.append(f"{found:.0%}, {others:.1f} others")
+            row.append(f"{found:.0%} of {len(called)} draws, {others:.1f} others")
         body.append(row)
     return table(["raised activity called", *(f"{size} samples" for size in sizes)], body) if sizes else ""

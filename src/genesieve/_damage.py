@@ -5,7 +5,8 @@ library walks a collection from object to object by their sizes, and a size of z
 it on the spot for ever, where no signal and no thread of Python can reach it. (HDF5 File Format Specification 3.0,
 III.E.) SciPy's reader of Matrix Market files leaves its memory where a line holds a zero byte, and takes the part of a
 line that it understands for the whole; pandas takes what stands before a zero byte. Stores of zarr may
-name a codec that unpickles, which runs whatever the file says.
+name a codec that unpickles, which runs whatever the file says. Parts of an HDF5 file may stand in other files, any that
+the reader of it may read.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["check_codecs", "check_heaps", "check_matrix_market", "check_text"]
+__all__ = ["check_codecs", "check_hdf5", "check_matrix_market", "check_text"]
 
 SIGNATURE = b"GCOL\x01\x00\x00\x00"  # with the version and three reserved bytes, so that chance does not write it
 HEADER = 16  # bytes, of a collection and of each object in it
@@ -32,7 +33,13 @@ OF_WHOLE = b"0123456789 \t\r\n"
 OF_REAL = OF_WHOLE + b".eE+-"
 
 
-def check_heaps(path: Path) -> None:
+def check_hdf5(path: Path) -> None:
+    """Raise ValueError if the library would never come back from a file, or lead to another one."""
+    _check_heaps(path)
+    _check_links(path)
+
+
+def _check_heaps(path: Path) -> None:
     """Raise ValueError if a collection of texts cannot be walked to its end."""
     if path.stat().st_size < HEADER:
         return
@@ -68,6 +75,26 @@ def _standstill(held: mmap.mmap, start: int) -> int | None:
 
 def _number(held: mmap.mmap, place: int) -> int:
     return int.from_bytes(held[place : place + 8], "little")
+
+
+def _check_links(path: Path) -> None:
+    """Raise ValueError if a part of an HDF5 file stands in another file."""
+    import h5py
+
+    def elsewhere(name: str, link: Any) -> str | None:
+        return f"{name!r} is a link to {link.filename!r}" if isinstance(link, h5py.ExternalLink) else None
+
+    def kept_elsewhere(name: str, item: Any) -> str | None:
+        if not isinstance(item, h5py.Dataset):
+            return None
+        files = [part[0] for part in item.external or ()]
+        files += [part.file_name for part in item.virtual_sources() if part.file_name != "."] if item.is_virtual else []
+        return f"the values of {name!r} are in {files[0]!r}" if files else None
+
+    with h5py.File(path, "r") as file:  # a visit ends with the first answer
+        found = file.visititems_links(elsewhere) or file.visititems(kept_elsewhere)
+    if found:
+        raise ValueError(f"{found}, and no other file is read")
 
 
 def check_text(path: Path) -> Path:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from genesieve._checks import first_few
-from genesieve._damage import check_codecs, check_heaps, check_matrix_market, check_text
+from genesieve._damage import check_codecs, check_hdf5, check_matrix_market, check_text
 from genesieve._matrices import check_all_intact
 from genesieve.core.cells.intact import check_intact
 
@@ -270,7 +270,7 @@ def _check_hdf5(path: Path, expected: str) -> None:
     if not h5py.is_hdf5(path):
         came = f"the first bytes {path.open('rb').read(8)!r}" if path.stat().st_size else "an empty file"
         raise FileError(f"{path} must be {expected}, got {came}: another format, or cut short")
-    check_heaps(path)
+    check_hdf5(path)
 
 
 def _read_loom(path: Path, cells_in: str | None) -> AnnData:
@@ -278,6 +278,7 @@ def _read_loom(path: Path, cells_in: str | None) -> AnnData:
         raise FileError(f"{path} is a loom file, which needs the package loompy: pip install loompy, or write h5ad")
     from anndata.io import read_loom
 
+    _check_hdf5(path, "a loom file")
     return _unique(read_loom(path, validate=False))
 
 

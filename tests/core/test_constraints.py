@@ -163,3 +163,16 @@ def test_entry_choice_does_not_depend_on_the_scale_shared_with_H():
     scaled_H = H * scale
     scaled = EntrySparse(15).best(scaled_H.T @ scaled_H, X.T @ scaled_H, start / scale)
     np.testing.assert_allclose(scaled * scale, plain, rtol=1e-6)
+
+
+@pytest.mark.parametrize("constraint", [ColumnSparse(3), EntrySparse(6)])
+def test_a_program_that_no_cell_uses_has_no_claim_to_the_budget_whatever_the_size_of_values(constraint):
+    """Its weights are in no units, so that beside those of other programs the size of values would decide."""
+    rng = np.random.default_rng(0)
+    H, X, start = rng.random((8, 3)) * [1, 0, 1], rng.random((8, 5)), constraint.project(rng.random((5, 3)))
+    plain = constraint.best(H.T @ H, X.T @ H, start)
+    larger, smaller = (constraint.best(size * H.T @ H, size * X.T @ H, start) for size in (2.0**40, 2.0**-40))
+    assert plain[:, [0, 2]].any(axis=0).all()
+    assert not plain[:, 1].any()
+    np.testing.assert_array_equal(larger, plain)
+    np.testing.assert_array_equal(smaller, plain)

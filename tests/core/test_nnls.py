@@ -97,6 +97,16 @@ def test_a_row_is_solved_as_if_it_were_alone(rank):
     assert np.abs(slope[together > 0]).max() <= 1e-9 * np.abs(cross).max()
 
 
+@pytest.mark.parametrize("rank", [1, 6, 30])
+def test_a_row_is_swept_as_if_it_were_alone(rank):
+    rng = np.random.default_rng(rank)
+    A = rng.random((2 * rank, rank))
+    gram, cross = A.T @ A, rng.standard_normal((150, 2 * rank)) @ A
+    start = rng.random(cross.shape)
+    alone = np.concatenate([few_sweeps(gram, cross[[row]], start[[row]]) for row in range(150)])
+    np.testing.assert_array_equal(few_sweeps(gram, cross, start), alone)
+
+
 def test_dead_coordinates_stay_zero_and_finite():
     gram = np.diag([2.0, 0.0])
     solution = nnls(gram, np.array([[4.0, 0.0]]), np.array([[0.0, 3.0]]))

@@ -134,3 +134,13 @@ def test_usages_do_not_depend_on_the_order_of_programs():
     H = penalty.cell_step(W.T @ W)(np.zeros((60, 6)), X @ W)
     moved = penalty.cell_step(W[:, order].T @ W[:, order])(np.zeros((60, 6)), X @ W[:, order])
     np.testing.assert_allclose(moved, H[:, order], atol=1e-9)
+
+
+def test_where_minima_are_many_the_start_does_not_choose_however_far_apart_sizes_are():
+    """Eigenvalues of small programs drown in the rounding of large ones unless each is in its own units."""
+    rng = np.random.default_rng(1888)
+    W = rng.gamma(0.5, 1.0, (12, 2)) @ rng.gamma(0.5, 1.0, (2, 4)) + 0.05 * rng.random((12, 4))
+    W *= 2.0 ** np.array([0, -30, 0, -30])
+    X, step = rng.gamma(0.5, 1.0, (60, 12)), RelativeOverlap(0.3).cell_step(W.T @ W)
+    elsewhere = rng.random((60, 4)) / np.linalg.norm(W, axis=0)
+    np.testing.assert_array_equal(step(elsewhere, X @ W), step(np.zeros((60, 4)), X @ W))

@@ -116,7 +116,7 @@ def test_a_fit_that_was_interrupted_ends_where_the_unbroken_one_does(tmp_path, r
     unbroken = model(callback=count, **options).fit(X)
     total = count.calls
     assert total > 3
-    for after in sorted({1, total // 2, total - 1, total}):
+    for after in (1, total - 1) if large else (total // 2, total):
         path, rest = tmp_path / f"{after}.npz", Count()
         interrupt(X, path, after, **options)
         again = model(checkpoint=path, callback=rest, **options).fit(X)
@@ -127,7 +127,7 @@ def test_a_fit_that_was_interrupted_ends_where_the_unbroken_one_does(tmp_path, r
 
 @pytest.mark.parametrize("variant", ["rows", "exact restarts", "mapalm restarts"])
 def test_a_fit_that_is_interrupted_after_every_iteration_gets_there_too(tmp_path, variant):
-    options, interruptions = VARIANTS[variant], 0
+    options, interruptions = {**VARIANTS[variant], "max_iter": 3}, 0
     while True:
         try:
             found = model(checkpoint=tmp_path / "fit.npz", callback=Count(1), **options).fit(X)

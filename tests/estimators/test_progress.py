@@ -36,6 +36,16 @@ def fit(**options):
         return gs.SSNMF(3, random_state=0, **{"n_genes": 10, "n_jobs": 2, **options}).fit(X)
 
 
+@pytest.mark.parametrize("columns", [None, 8], ids=["on directions first", "on X all along"])
+def test_a_monitor_hears_of_objectives_on_x_before_the_first_iteration_has_ended(columns):
+    heard = Listener()
+    model = gs.SSNMF(2, orthogonality=0.0, gene_weights=None, callback=heard, random_state=0).fit(X[:, :columns])
+    found = [stand.objective for stand in heard.stands_heard if stand.objective is not None]
+    assert found
+    assert min(found) >= (1 - 1e-9) * model.objective_
+    assert found == sorted(found, reverse=True)
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -55,7 +65,7 @@ def test_a_monitor_hears_of_every_stage_in_order(options):
     for before, after in pairwise(stands):
         place = [(stand.fit, ORDER[stand.stage]) for stand in (before, after)]
         assert place[0] <= place[1]
-        assert place[0] != place[1] or after.done > before.done or stands.index(after) == 0
+        assert place[0] != place[1] or after.done > before.done or after.objective is not None
     assert all(stand.of is None or stand.done <= stand.of for stand in stands)
     assert {stand.fit for stand in stands} == set(range(1, stands[-1].n_fits + 1))
     last = [stand for stand in stands if stand.stage == FINISH and stand.fit == stands[-1].fit]
@@ -154,6 +164,21 @@ def test_tl_shows_a_bar_on_long_work_where_someone_watches(capsys, monkeypatch):
     gs.tl.ssnmf(adata, 3, 50, verbose=False)
     assert capsys.readouterr().err == ""
     assert "verbose" not in adata.uns["ssnmf"]["params"]
+
+
+def test_many_fits_are_counted_on_one_bar(capsys):
+    adata = gs.datasets.demo()
+    gs.tl.path(adata, 3, [20, 40])
+    assert capsys.readouterr().err == ""  # not a terminal
+    gs.tl.path(adata, 3, [20, 40], verbose=True)
+    told = capsys.readouterr().err
+    assert "fitting with 40 genes (1 of 2)" in told
+    assert "fitting with 20 genes (2 of 2)" in told
+    adata.obs["donor"] = np.arange(adata.n_obs) % 2
+    gs.tl.metaprograms(adata, "donor", (3, 4), 60, n_jobs=1, verbose=True)
+    told = capsys.readouterr().err
+    assert "fitting sample 0, 3 programs (1 of 4)" in told
+    assert "fitting sample 1, 4 programs (4 of 4)" in told
 
 
 def test_a_fit_that_fails_closes_its_bar():

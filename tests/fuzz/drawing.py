@@ -94,7 +94,7 @@ class Case:
 def draw(seed: int) -> Case:
     """The case of a seed."""
     rng = np.random.default_rng([seed, 23])
-    large = rng.random() < 0.004
+    large = rng.random() < 0.001
     cells, genes = (_size(LARGEST if large else most, rng) for most in (MOST_CELLS, MOST_GENES))
     kind, power = str(rng.choice(KINDS)), int(rng.choice(POWERS))
     dtype = np.dtype(rng.choice(["float32", "float64"]))
@@ -197,10 +197,10 @@ def draw_options(cells: int, genes: int, rng: np.random.Generator) -> dict[str, 
         "sparsity": rng.choice(np.array(["rows", "rows", "columns", "entries", None], dtype=object)),
         "orthogonality": [0.0, "auto", "exact", 0.05, 1.0, 1e6][rng.integers(6)],
         "solver": solver,
-        "init": str(rng.choice(["nmf", "random", "nndsvd"])),
+        "init": str(rng.choice(["nmf", "random", "random", "nndsvd", "nndsvd"])),  # the first tries many starts
         "max_iter": int(rng.choice([1, 5, 30, 30, 200])),
         "n_restarts": int(rng.choice([1, 1, 1, 2])),
-        "labels": str(rng.choice(["argmax"] * 6 + ["kmeans", "leiden"])),
+        "labels": str(rng.choice(["argmax"] * 12 + ["kmeans", "leiden"])),
         "gauge": "unit" if rng.random() < 0.9 else None,
         "gene_weights": [None, "auto", "variation"][rng.integers(3)],
         "baseline": str(rng.choice(["mean", "zero"])),

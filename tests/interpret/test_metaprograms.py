@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from genesieve.interpret.metaprograms import Found, join, match_pair, meta_programs
+from genesieve.interpret.metaprograms import Found, join, match_pair, meta_programs, pooled
 from genesieve.interpret.names import suggest_names, told_apart
 
-GENES = 40
+GENES, FDR = 40, 0.05
 
 
 def program(number: int, noise: float = 0.0, seed: int = 0) -> np.ndarray:
@@ -17,11 +17,11 @@ def program(number: int, noise: float = 0.0, seed: int = 0) -> np.ndarray:
     return profile + noise * np.random.default_rng(seed).random(GENES)
 
 
-def sample(*ranks: list[np.ndarray]) -> Found:
-    """Programs by rank."""
+def sample(*ranks: list[np.ndarray], sure: float = 1e-6) -> Found:
+    """Programs by rank; ``sure`` is the p-value of genes that they raise."""
     rows = np.array([row for rank in ranks for row in rank])
     numbers = np.repeat(np.arange(len(ranks)), [len(rank) for rank in ranks])
-    return Found(rows, rows / np.linalg.norm(rows, axis=1, keepdims=True), rows > 0.5, numbers)
+    return Found(rows, rows / np.linalg.norm(rows, axis=1, keepdims=True), np.where(rows > 0.5, sure, 0.8), numbers)
 
 
 def test_a_group_has_one_item_of_each_owner_and_no_pair_that_is_unlike():
@@ -54,7 +54,7 @@ def test_shared_and_private_programs_are_told_apart():
         for s in range(3)
     ]
     lonely = sample([program(0), program(2)], [program(0), program(2)])
-    metas = meta_programs([*samples, lonely])
+    metas = meta_programs([*samples, lonely], FDR)
     assert [len(meta.samples) for meta in metas] == [4, 3, 1]
     assert [int(meta.profile.argmax()) // 10 for meta in metas] == [0, 1, 2]
     assert metas[0].recurrence == 1.0
@@ -69,7 +69,7 @@ def test_shared_and_private_programs_are_told_apart():
 
 def test_a_blend_at_a_low_rank_gives_way_to_its_parts():
     ranks = [[program(0) + program(1)], [program(0), program(1)], [program(0), program(1)], [program(0), program(1)]]
-    metas = meta_programs([sample(*ranks), sample(*ranks)], min_ranks=0.0)
+    metas = meta_programs([sample(*ranks), sample(*ranks)], FDR, min_ranks=0.0)
     assert len(metas) == 2
     assert all(not (meta.profile[:10].any() and meta.profile[10:20].any()) or meta.agreement > 0.9 for meta in metas)
 
@@ -77,8 +77,25 @@ def test_a_blend_at_a_low_rank_gives_way_to_its_parts():
 def test_what_one_rank_finds_alone_is_dropped():
     noise = [program(3, 0.2, seed) for seed in range(2)]
     ranks = [[program(0)], [program(0)], [program(0)], [program(0), noise[0]]]
-    metas = meta_programs([sample(*ranks), sample(*ranks)])
+    metas = meta_programs([sample(*ranks), sample(*ranks)], FDR)
     assert len(metas) == 1
+
+
+def test_samples_bear_each_other_out():
+    unsure = sample([program(0), program(1)], [program(0), program(1)], sure=0.03)  # not one gene is raised by itself
+    assert meta_programs([unsure], FDR) == []
+    metas = meta_programs([unsure] * 5, FDR)
+    assert [int(meta.raised.sum()) for meta in metas] == [10, 10]
+    assert not any(meta.confidence.any() for meta in metas)
+
+
+def test_p_values_of_samples_are_one_p_value():
+    rng = np.random.default_rng(0)
+    p_values = rng.random((4, 2000))
+    np.testing.assert_allclose(pooled(p_values[:1]), p_values[0], rtol=1e-6)
+    np.testing.assert_allclose(pooled(p_values), pooled(p_values[[2, 0, 3, 1]]))
+    assert abs((pooled(p_values) <= 0.05).mean() - 0.05) < 4 * np.sqrt(0.05 * 0.95 / 2000)  # uniform where nothing is
+    assert np.isfinite(pooled(np.array([[0.0, 1.0], [1.0, 0.0]]))).all()
 
 
 def test_programs_of_two_fits_are_matched_once_each():

@@ -7,8 +7,8 @@ from scipy import sparse
 
 import genesieve as gs
 from genesieve.selection.choose import select
-from genesieve.selection.held_out import adjusted, errors_of, gains_of, parts_of
-from genesieve.selection.spectrum import spectrum
+from genesieve.selection.held_out import MOST_LEVERAGE, Part, adjusted, errors_of, gains_of, parts_of
+from genesieve.selection.spectrum import SPREAD, end_of_noise, leading, spectrum
 from genesieve.selection.standardise import equalise, linear, standardise
 
 
@@ -37,6 +37,38 @@ def test_scaling_evens_rows_and_columns():
     squares = (R * rows[:, None] * columns) ** 2
     np.testing.assert_allclose(squares.mean(axis=0), 1, rtol=1e-3)
     np.testing.assert_allclose(squares.mean(axis=1), 1, rtol=1e-3)
+
+
+def test_directions_that_stand_out_are_those_of_a_full_decomposition(counts):
+    R = standardise(counts.X).values
+    width = spectrum(R.copy(), 20, np.random.default_rng(0)).n_above
+    U, sizes, V = np.linalg.svd(R, full_matrices=False)
+    found = leading(R, width, np.random.default_rng(1))
+    np.testing.assert_allclose(found.sizes, sizes[:width], rtol=1e-3)
+    for left, full in ((found.U, U[:, :width]), (found.V, V[:width].T)):
+        np.testing.assert_allclose(np.abs((left * full).sum(axis=0)), 1, atol=0.01)
+
+
+def test_noise_ends_where_it_does_by_a_full_decomposition():
+    """Random signs of normal noise are such noise again, whose largest value scatters by a known spread."""
+    rng = np.random.default_rng(0)
+    R = rng.normal(size=(300, 500)).astype(np.float32)
+    spread = SPREAD * sum(size**-0.5 for size in R.shape) ** (1 / 3)
+    largest = np.mean([np.linalg.svd(R * rng.choice([-1, 1], R.shape), compute_uv=False)[0] for _ in range(3)])
+    assert abs(end_of_noise(R, rng) - 5 * spread - largest) < 5 * spread
+
+
+def test_errors_are_those_of_every_cell_predicted_from_all_others():
+    rng = np.random.default_rng(0)
+    R = rng.normal(1.0, 1.0, (40, 25)).astype(np.float32)
+    basis = np.linalg.qr(rng.normal(size=(40, 5)))[0].astype(np.float32)
+    expected = []
+    for count in range(1, 6):
+        U = basis[:, :count]
+        left = (R - U @ (U.T @ R)) / (1 - np.minimum((U**2).sum(axis=1), MOST_LEVERAGE))[:, None]
+        expected.append((left**2).sum())
+    found = errors_of(R, [Part(np.ones(25, dtype=bool), basis)], 7).error  # of seven, two more than there are
+    np.testing.assert_allclose(found, np.array([*expected, expected[-1], expected[-1]]) / expected[0], rtol=1e-4)
 
 
 def test_depth_and_logarithm_do_not_matter(counts):

@@ -159,14 +159,15 @@ def _clusters(findings: Findings) -> str:
     said = f"The cells form {counted(len(findings.clusters), 'cluster')}"
     if findings.cluster_confidence is None:
         return f"{said}."
-    return f"{said}; {percent(float(findings.cluster_confidence.unsure.mean()))} of the cells are unsure of theirs."
+    return f"{said}; {percent(float(findings.cluster_confidence.unsure.mean()))} of the cells lie between two."
 
 
 def _sureness(findings: Findings) -> str:
     unsure = percent(float(findings.confidence.unsure.mean()))
     if findings.confidence.measured:
-        return f"Of all cells, {unsure} are unsure: their label has a confidence below {UNSURE:g}."
-    return f"Of all cells, {unsure} are unsure: they use a second program more than half as much as their first."
+        label = "label" if findings.clusters_are_programs else "program"
+        return f"The {label} of {unsure} of the cells is unsure (a confidence below {UNSURE:g})."
+    return f"The program of {unsure} of the cells is unsure: they use a second program more than half as much."
 
 
 def _agreement(findings: Findings) -> list[str]:

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from genesieve import pl
 from genesieve._report.findings import Findings, Grouping
 from genesieve._slots.write import bare_fit, write_groups
-from genesieve.pl._layout import Layout
+from genesieve.pl._layout import Layout, square
 from genesieve.pl._parts import legend_below, legend_rows
 from genesieve.pl._style import PAGE, QUIET, SMALL
 
@@ -68,6 +68,6 @@ def _cell_map(ax: Axes, clusters: Grouping, shown: np.ndarray, layout: Layout) -
     size = float(np.clip(20_000 / len(shown), 1.0, 14.0))
     ax.scatter(places[:, 0], places[:, 1], s=size, c=list(colors[clusters.of_cell[shown][order]]), linewidths=0)
     ax.set_axis_off()
-    ax.set_aspect("equal", adjustable="datalim")
+    square(ax, places)
     if len(clusters) <= 60:
         legend_below(ax, clusters.names, clusters.colors, title=clusters.title, below=SMALL / 72)

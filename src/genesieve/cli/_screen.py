@@ -42,10 +42,21 @@ Dask = Annotated[
     str | None, typer.Option(metavar="tcp://HOST:PORT", help="Work on the Dask cluster with this scheduler.")
 ]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Threads; every core there is if not given.")]
-DATA = typer.Argument(
-    metavar="DATA", help="Expression data: .h5ad, .zarr, 10x .h5, a folder with matrix.mtx, .csv, .tsv, .loom."
-)
-Data = Annotated[Path, DATA]
+KINDS_OF_DATA = "Expression data: .h5ad, .zarr, 10x .h5, a folder with matrix.mtx, .csv, .tsv, .loom."
+
+
+def _check_data(path: Path) -> Path:
+    return check_there(path, "DATA")
+
+
+def check_there(path: Path, hint: str) -> Path:
+    """A file or folder that is there, or an error that names it as it was typed."""
+    if not path.exists():
+        raise typer.BadParameter(f"{path} does not exist", param_hint=hint)
+    return path
+
+
+Data = Annotated[Path, typer.Argument(metavar="DATA", help=KINDS_OF_DATA, callback=_check_data)]
 CellsIn = Annotated[str | None, typer.Option(metavar="rows|columns", help="Where a csv or tsv table has its cells.")]
 Layer = Annotated[str | None, typer.Option(help="Layer to read instead of X.")]
 UseRaw = Annotated[bool, typer.Option("--use-raw", help="Read .raw instead of X, where X holds scaled values.")]

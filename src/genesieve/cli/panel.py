@@ -81,8 +81,6 @@ def panel(
     from genesieve.cli._result import summary
     from genesieve.cli._screen import watcher
 
-    if not data.exists():
-        raise typer.BadParameter(f"{data} does not exist", param_hint="DATA")
     settings = workflow.Settings(
         rank=rank, seed=seed, cells_in=cells_in, layer=layer, use_raw=use_raw, known=labels, jobs=jobs
     )

@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genesieve.cli._screen import DATA, CellsIn, Dask, Debug, Force, Json, Layer, Memory, Quiet, UseRaw
+from genesieve.cli._screen import (
+    KINDS_OF_DATA,
+    CellsIn,
+    Dask,
+    Debug,
+    Force,
+    Json,
+    Layer,
+    Memory,
+    Quiet,
+    UseRaw,
+    check_there,
+)
 from genesieve.estimators._parameters import OPTIONS, PARAMETERS, Anything, WholeOrAuto
 
 if TYPE_CHECKING:
@@ -58,7 +70,7 @@ def _typer_option(name: str) -> Any:
 @_with_fit_options
 def run(
     context: typer.Context,
-    data: Annotated[Path | None, DATA] = None,
+    data: Annotated[Path | None, typer.Argument(metavar="DATA", help=KINDS_OF_DATA)] = None,
     *,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder to write.", rich_help_panel=OUTPUT)] = None,
     labels: Annotated[str | None, typer.Option(metavar="COLUMN", help="Score against these known types.")] = None,
@@ -174,6 +186,6 @@ def _inputs(
     if data is None:
         raise typer.BadParameter("a file or folder with expression data must be given", param_hint="DATA")
     for path, hint in ((data, "DATA"), (gene_sets, "--gene-sets"), (markers, "--markers")):
-        if path is not None and str(path) != DEMO and not path.exists():
-            raise typer.BadParameter(f"{path} does not exist", param_hint=hint)
+        if path is not None and str(path) != DEMO:
+            check_there(path, hint)
     return data, gene_sets, markers

@@ -65,8 +65,6 @@ def select(
     from genesieve.cli._screen import watcher
 
     allowed = {"n_components": _numbers("--ranks", ranks), "n_genes": _numbers("--genes", genes)}
-    if not data.exists():
-        raise typer.BadParameter(f"{data} does not exist", param_hint="DATA")
     settings = workflow.Settings(
         cells_in=cells_in,
         layer=layer,

@@ -59,8 +59,6 @@ def project(
     from genesieve.cli._result import agreement, described, summary
     from genesieve.cli._screen import watcher
 
-    if not data.exists():
-        raise typer.BadParameter(f"{data} does not exist", param_hint="DATA")
     settings = workflow.Settings().changed(
         cells_in=cells_in, layer=layer, use_raw=use_raw, known=labels, batch=batch, jobs=jobs
     )

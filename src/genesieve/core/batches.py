@@ -8,7 +8,7 @@ the prediction; what is left is the batch. H, W and the scales are found in turn
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -99,23 +99,35 @@ class Scaling:
     scales: np.ndarray  # (batches, genes), NaN for a new batch
     levels: np.ndarray  # (genes,): sums seen over sums predicted in the fit
 
+    def known(
+        self, source: Source, genes: np.ndarray, W: np.ndarray, products_with: np.ndarray, step: CellStep
+    ) -> Scaling:
+        """The same with the scales of new batches, found from their cells and the programs W.
+
+        ``genes`` are those of the cells (a mask), and of ``W`` and ``products_with``, what X is multiplied with for the
+        step that finds usages: W under gene weights. On other genes new batches are as the fit is.
+        """
+        new, scales = np.isnan(self.scales).any(axis=1)[:, None], np.nan_to_num(self.scales, nan=1.0)
+        if not new.any():
+            return self
+        sums, of_genes = BatchSums.of(source, self.batch, len(scales)), scales[:, genes]
+        for _ in range(NEW_BATCH_ROUNDS):
+            usages = _pass(source, self.batch, of_genes, products_with, step)[2]
+            predicted = usages @ (W.T * self.levels[genes])
+            found = _bounded(_centred(sums.raw_scales(predicted), predicted, axis=1))
+            of_genes = np.where(new, found, of_genes)
+        scales[:, genes] = of_genes
+        return replace(self, scales=scales)
+
     def applied(
         self, source: Source, genes: np.ndarray, W: np.ndarray, products_with: np.ndarray, step: CellStep
     ) -> Source:
-        """The cells on their scales; those of new batches are found first, from their cells and the programs W.
+        """The cells on their scales; those of new batches are found first, as `known` has them."""
+        return self.known(source, genes, W, products_with, step).on(source, genes)
 
-        ``genes`` are those of the cells (a mask), and of ``W`` and ``products_with``, what X is multiplied with for the
-        step that finds usages: W under gene weights.
-        """
-        new, scales = np.isnan(self.scales).any(axis=1)[:, None], np.nan_to_num(self.scales, nan=1.0)[:, genes]
-        if new.any():
-            sums = BatchSums.of(source, self.batch, len(scales))
-            for _ in range(NEW_BATCH_ROUNDS):
-                usages = _pass(source, self.batch, scales, products_with, step)[2]
-                predicted = usages @ (W.T * self.levels[genes])
-                found = _bounded(_centred(sums.raw_scales(predicted), predicted, axis=1))
-                scales = np.where(new, found, scales)
-        return Scaled(source, self.batch, scales)
+    def on(self, source: Source, genes: np.ndarray) -> Source:
+        """Cells that have some of the genes (a mask), on scales that are all known."""
+        return Scaled(source, self.batch, self.scales[:, genes])
 
 
 def gene_levels(seen: np.ndarray, predicted: np.ndarray) -> np.ndarray:

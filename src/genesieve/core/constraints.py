@@ -198,11 +198,11 @@ def projected_descent(constraint: Constraint, gram: np.ndarray, cross: np.ndarra
     In those units a column's weight says how much it matters to the fit, whatever the scale shared between W and H, so
     the projection keeps the entries that count. The step 1/L makes every projected step a descent step.
     """
-    scale = np.sqrt(np.diag(gram))
-    scale = np.where(scale > 0, scale, 1.0)
+    curvature = np.sqrt(np.diag(gram))
+    scale = np.where(curvature > 0, curvature, 1.0)
     gram, cross = gram / np.outer(scale, scale), cross / scale
     step = 1.0 / spectral_norm(gram)
-    W = constraint.project(start * scale)  # (genes, rank)
+    W = constraint.project(start * curvature)  # (genes, rank); a program that no cell uses has no claim to the budget
     for _ in range(MAX_STEPS):
         previous, W = W, constraint.project(W - step * gradient(W, gram, cross))
         if np.linalg.norm(W - previous) <= STEP_TOLERANCE * np.linalg.norm(previous):

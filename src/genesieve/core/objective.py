@@ -161,14 +161,20 @@ def exact_step(quadratic: np.ndarray) -> CellStep:
     program and visits the largest first: it ends at a coordinate-wise minimum that depends on W and the cell alone, not
     on the way there nor on the order that programs are in.
     """
-    convex = np.linalg.eigvalsh(quadratic)[0] > 0.0
-    return partial(_nnls_rows if convex else _nnls_rows_from_best, quadratic)
+    return partial(_nnls_rows if _curvatures(quadratic)[0] > 0.0 else _nnls_rows_from_best, quadratic)
 
 
 def quick_step(quadratic: np.ndarray) -> CellStep:
     """Lower the quadratic form over each row of H by a few sweeps, where it is convex but for rounding."""
-    values = np.linalg.eigvalsh(quadratic)
+    values = _curvatures(quadratic)
     return partial(_sweep_rows, quadratic) if values[0] > -ROUNDING * values[-1] else exact_step(quadratic)
+
+
+def _curvatures(quadratic: np.ndarray) -> np.ndarray:
+    """Eigenvalues in units of the programs, lest rounding of a large one decide the sign of a small one's."""
+    scale = np.sqrt(np.diag(quadratic))
+    scale = np.where(scale > 0, scale, 1.0)
+    return np.linalg.eigvalsh(quadratic / scale / scale[:, None])
 
 
 def _sweep_rows(quadratic: np.ndarray, H: np.ndarray, cross: np.ndarray) -> np.ndarray:

@@ -31,6 +31,7 @@ from genesieve.core.solvers import (
     Solver,
     best_of,
     continuation,
+    different_minima,
     fine_tolerance,
 )
 
@@ -39,6 +40,8 @@ STARTS = {"nmf": starts.nmf, "random": starts.random, "nndsvd": starts.nndsvd}
 
 # Programs settle on leading directions, so it costs little to be thorough: the share of the fit's tolerance to go to.
 SETTLE_TOLERANCE = 0.05
+# Without a budget of genes: beyond this share, iterations gain a tenth of what starts differ by.
+PLAIN_SETTLE_TOLERANCE = 0.2
 # On the way to a fixed penalty, shares of it: fits without one end much alike whatever the seed, and so do those that
 # set out from there, while a penalty from the first step on leads to minima far apart.
 WEAKER_PENALTIES = (0.0, 0.4)
@@ -51,8 +54,6 @@ CHOSEN_GENES = 500
 # to so many of them, and the first fit, go on to all genes, where the lowest is kept.
 CHOSEN_STARTS = 6
 FINALISTS = 4
-# Relative difference of objectives from which on fits count as different minima.
-OTHER_MINIMUM = 3e-5
 # Up to so many cells a fit with a budget goes on to the fine tolerance: which genes are in the budget is settled in the
 # last passes, and with it the usages of programs of few genes, which gain by four to six passes more
 # (docs/programs.md). A pass over more cells costs more.
@@ -120,7 +121,8 @@ class Schedule:
         n_cells = CONSENSUS_CELLS if self.consensus else sampling.SAMPLE_CELLS
         few = sampling.sample(many, rng, n_cells=n_cells, n_genes=n_genes, required=self.required)
         cells, start = self._start(few.cells, problem, rng, journal, genes=few.genes)
-        fitted = self._solve(self._early(problem, cells, fine_tolerance(self.rank), genes=few.genes), start.factors)
+        early = self._early(problem, cells, fine_tolerance(self.rank), genes=few.genes)
+        fitted = self._solve(replace(early, max_iter=0) if self._is_plain else early, start.factors)
         journal.advance()
         directions = few.embed(cells.directions) if isinstance(cells, LowRank) else None
         factors = Factors(FROM_ZERO, few.embed(fitted.factors.W))
@@ -170,9 +172,10 @@ class Schedule:
         return placed._replace(factors=Factors(FROM_ZERO, best_of(tried).factors.W))
 
     def _settle_tolerance(self, tol: float) -> float:
-        """What to settle to before a fit goes to ``tol`` on X: at high ranks X has the more to mend, however fine."""
-        thorough = SETTLE_TOLERANCE * tol
-        return thorough if self.rank <= LOW_RANK else max(thorough, min(fine_tolerance(self.rank), tol))
+        """What to settle to before X goes to ``tol``: at high ranks X has the more to mend, however fine."""
+        thorough = (SETTLE_TOLERANCE if self._keeps_budget else PLAIN_SETTLE_TOLERANCE) * tol
+        as_fine = self._keeps_budget and self.rank <= LOW_RANK
+        return thorough if as_fine else max(thorough, min(fine_tolerance(self.rank), tol))
 
     def _settles_as_is(self, many: Cells) -> bool:
         """Whether quick steps on X itself come before the exact ones: on few cells, which all are in memory then."""
@@ -201,7 +204,7 @@ class Schedule:
     def _early(self, problem: Problem, cells: Cells, tol: float, *, genes: np.ndarray | None = None) -> Problem:
         """The problem on some or simpler cells, and on some of the genes, before X itself is visited."""
         constraint, max_iter = self._constraint(cells, genes), min(self.max_iter, starts.EARLY_ITERATIONS)
-        exact = self.rank <= LOW_RANK or not isinstance(cells, LowRank)  # which hold H, wherever X is
+        exact = not isinstance(cells, LowRank)  # which hold H, wherever X is
         return replace(problem, cells=cells, constraint=constraint, max_iter=max_iter, tol=tol, exact=exact)
 
     def _solve(self, problem: Problem, start: Factors, journal: Journal | None = None) -> Result:
@@ -224,10 +227,9 @@ class Schedule:
         genes: np.ndarray | None = None,
     ) -> tuple[Cells, WarmStart]:
         """Cells (on these genes) on their leading directions, where that saves work, and the start by its name."""
-        assert isinstance(self.init, str)
         journal.enter(PLACE, self._n_placing_fits)
         approximation = low_rank_approximation(cells, self.rank, rng)
-        first = STARTS[self.init](approximation, self.rank, rng)
+        first = self._first(approximation, problem, rng, journal, cells is not problem.cells)
         journal.advance()
         if not self._tries_starts:
             return approximation, WarmStart(first, problem.penalty)
@@ -247,9 +249,21 @@ class Schedule:
         minima = [fit.factors for fit in different_minima(self._led(on_all, [*finalists, first], journal))]
         return approximation, WarmStart(minima[0], problem.penalty, others=tuple(minima[1:]))
 
+    def _first(self, cells: Cells, problem: Problem, rng: np.random.Generator, journal: Journal, few: bool) -> Factors:
+        """The start by its name; where it is a fit of X itself, the journal is told of its objectives."""
+        if self.init != "nmf":
+            return STARTS[str(self.init)](cells, self.rank, rng)
+        tol, watched = fine_tolerance(self.rank), cells is problem.cells and self._is_plain
+        tol = max(tol, self._settle_tolerance(problem.tol)) if few and not self._tries_starts else tol
+        return starts.nmf(cells, self.rank, rng, tol=tol, watch=journal.found_by if watched else None)
+
     @property
     def _keeps_budget(self) -> bool:
         return self.n_genes is not None and self.sparsity is not None
+
+    @property
+    def _is_plain(self) -> bool:  # the start is a fit with the same objective
+        return self.init == "nmf" and self.orthogonality == 0.0 and not self._tries_starts
 
     @property
     def _chooses_genes(self) -> bool:
@@ -286,12 +300,8 @@ class Schedule:
         shares = WEAKER_PENALTIES if self.orthogonality not in ("exact", 0.0) else (0.0,)
         strength = 0.0 if self.orthogonality == "exact" else float(self.orthogonality)
         penalties = [self._solver.penalty(share * strength) for share in shares]
-        alone = replace(
-            problem,
-            cells=problem.cells.on_one_thread(),
-            max_iter=starts.EARLY_ITERATIONS,
-            tol=fine_tolerance(self.rank),
-        )
+        cells, tol = problem.cells.on_one_thread(), fine_tolerance(self.rank)
+        alone = replace(problem, cells=cells, max_iter=starts.EARLY_ITERATIONS, tol=tol)
         lead = journal.noting(lambda start: continuation(self._solver.run, alone, start, penalties, tol=0.0))
         return side_by_side(lead, tried, problem.cells.threads)
 
@@ -305,15 +315,6 @@ class Schedule:
             return EntrySparse(self.n_genes * self.rank)
         required = self.required if self.required is None or genes is None else self.required[genes]
         return RowSparse(self.n_genes, required, cells.baseline_gains)
-
-
-def different_minima(results: Sequence[Result]) -> list[Result]:
-    """One result of every minimum, the lowest first."""
-    found: list[Result] = []
-    for result in sorted(results, key=lambda result: result.objective):
-        if not found or result.objective > (1.0 + OTHER_MINIMUM) * found[-1].objective:
-            found.append(result)
-    return found
 
 
 def score_cells(

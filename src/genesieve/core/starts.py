@@ -6,11 +6,11 @@ import numpy as np
 
 from genesieve.core.cells import sampling
 from genesieve.core.cells.blocks import FROM_ZERO, Cells, NoUsages
-from genesieve.core.cells.low_rank import low_rank_approximation, svd
+from genesieve.core.cells.low_rank import LowRank, low_rank_approximation, svd
 from genesieve.core.cells.sources import side_by_side
 from genesieve.core.constraints import NonNegative, RowSparse
 from genesieve.core.objective import Overlap, gram_of
-from genesieve.core.solvers import LOW_RANK, Factors, Problem, Result, bcd, best_of, fine_tolerance
+from genesieve.core.solvers import Callback, Factors, Journal, Problem, Result, bcd, best_of, fine_tolerance
 
 # Iterations of fits on few cells or few directions: they are cheap.
 EARLY_ITERATIONS = 100
@@ -19,6 +19,8 @@ EARLY_ITERATIONS = 100
 NMF_STARTS = 4
 NMF_START_ITERATIONS = 12
 NMF_START_CELLS, NMF_START_GENES = 1000, 1500
+# On cells as they are, of few genes, an iteration on all costs little more: starts are tried on a share of the cells.
+NMF_START_SHARE, NMF_FEWEST_CELLS = 4, 250
 # Iterations on the cells as they are, after those on their leading directions.
 NMF_LAST_ITERATIONS = 10
 
@@ -46,41 +48,61 @@ def nndsvd(cells: Cells, rank: int, rng: np.random.Generator) -> Factors:
     return _cast(cells, H, W)
 
 
-def nmf(cells: Cells, rank: int, rng: np.random.Generator, *, n_starts: int | None = None) -> Factors:
+def nmf(
+    cells: Cells,
+    rank: int,
+    rng: np.random.Generator,
+    *,
+    tol: float | None = None,
+    watch: Callback | None = None,
+    n_starts: int | None = None,
+) -> Factors:
     """A plain NMF from the best of a few random starts, both factors in equal share of each program's scale.
 
-    Data of many cells is fitted on a random sample of them, and has the usages of all cells from one pass.
+    It goes to ``tol``, by default the fine tolerance of this rank; ``watch`` is told of iterations on the cells as they
+    are. Data of many cells is fitted on a random sample of them, and has the usages of all cells from one pass.
     """
     if cells.shape[0] > sampling.SAMPLE_CELLS:
         some = sampling.sample(cells, rng)
-        W = some.embed(nmf(some.cells, rank, rng, n_starts=n_starts).W)
+        W = some.embed(nmf(some.cells, rank, rng, tol=tol, n_starts=n_starts).W)
         H = cells.usages(W, Overlap().cell_step(gram_of(W)))
         return balanced(Factors(H, W), gram_of(H))
-    fitted = plain_fit(cells, rank, rng, n_starts=n_starts)
+    fitted = plain_fit(cells, rank, rng, tol=tol, watch=watch, n_starts=n_starts)
     return balanced(fitted.factors, fitted.gram)
 
 
-def plain_fit(cells: Cells, rank: int, rng: np.random.Generator, *, n_starts: int | None = None) -> Result:
-    """A plain NMF from the best of a few random starts, on few cells."""
-    if rank > LOW_RANK:
-        cells = sampling.at_hand(cells, rng)  # quick steps go on from the usages before
+def plain_fit(
+    cells: Cells,
+    rank: int,
+    rng: np.random.Generator,
+    *,
+    tol: float | None = None,
+    watch: Callback | None = None,
+    n_starts: int | None = None,
+) -> Result:
+    """A plain NMF from the best of a few random starts, on few cells; ``nmf`` says more."""
+    tol = fine_tolerance(rank) if tol is None else tol
+    cells = sampling.at_hand(cells, rng)  # quick steps go on from the usages before
     approximation = low_rank_approximation(cells, rank, rng)
-    few = sampling.sample(approximation, rng, n_cells=max(NMF_START_CELLS, rank), n_genes=NMF_START_GENES)
+    few_cells = NMF_START_CELLS
+    if approximation is cells and not isinstance(cells, LowRank):
+        few_cells = min(few_cells, max(cells.shape[0] // NMF_START_SHARE, NMF_FEWEST_CELLS))
+    few = sampling.sample(approximation, rng, n_cells=max(few_cells, rank), n_genes=NMF_START_GENES)
     tried = side_by_side(
-        lambda start: _plain_fit(few.cells.on_one_thread(), start, NMF_START_ITERATIONS),
+        lambda start: _plain_fit(few.cells.on_one_thread(), start, NMF_START_ITERATIONS, tol),
         [random(few.cells, rank, rng) for _ in range(n_starts or NMF_STARTS)],
         cells.threads,
     )
-    fitted = _plain_fit(approximation, Factors(FROM_ZERO, few.embed(best_of(tried).factors.W)), EARLY_ITERATIONS)
-    if approximation is not cells:
-        fitted = _plain_fit(cells, fitted.factors, NMF_LAST_ITERATIONS)
-    return fitted
+    best = Factors(FROM_ZERO, few.embed(best_of(tried).factors.W))
+    if approximation is cells:
+        return _plain_fit(cells, best, EARLY_ITERATIONS, tol, Journal(watch))
+    fitted = _plain_fit(approximation, best, EARLY_ITERATIONS, tol)
+    return _plain_fit(cells, fitted.factors, NMF_LAST_ITERATIONS, tol, Journal(watch))
 
 
-def _plain_fit(cells: Cells, start: Factors, max_iter: int) -> Result:
-    rank = start.W.shape[1]
-    problem = Problem(cells, NonNegative(), Overlap(), max_iter, fine_tolerance(rank), exact=rank <= LOW_RANK)
-    return bcd(problem, start)
+def _plain_fit(cells: Cells, start: Factors, max_iter: int, tol: float, journal: Journal | None = None) -> Result:
+    problem = Problem(cells, NonNegative(), Overlap(), max_iter, tol, exact=False)
+    return bcd(problem, start, journal=journal)
 
 
 def balanced(factors: Factors, gram: np.ndarray) -> Factors:

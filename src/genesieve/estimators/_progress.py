@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import count
 from typing import Any
 
 from genesieve.core.solvers import FINISH, PLACE, SETTLE, Callback, Progress, Stand
@@ -205,6 +206,20 @@ def watched_choice(callback: Tell | None, verbose: bool | None) -> Iterator[Tell
                 callback(step)
 
         yield tell
+
+
+@contextmanager
+def watched_fits(n_fits: int, verbose: bool | None) -> Iterator[Callable[[str], None]]:
+    """The same for many fits of about the same length: called with what comes before each of them, by any thread."""
+    begun = count()
+    with watched_choice(None, verbose) as tell:
+
+        def next_fit(what: str) -> None:
+            number = next(begun)
+            if tell is not None:
+                tell(Step(f"{what} ({number + 1} of {n_fits})", number / n_fits))
+
+        yield next_fit
 
 
 @contextmanager

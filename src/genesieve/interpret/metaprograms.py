@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from scipy.stats import false_discovery_control, norm
 from sklearn.preprocessing import normalize
 
 # Programs with a cosine of at least this are one. On planted programs, fits of different samples to the same program
@@ -18,7 +19,8 @@ SAME_PROGRAM = 0.5
 LEAST_RANKS = 1 / 3
 # And of the only sample that shows it, as no other bears it out.
 LEAST_RANKS_ALONE = 1 / 2
-# Genes that a program raises in most of its samples, or it is noise.
+# Genes that a program raises by what all its samples show together, or it is noise. Few cells of a sample hardly show
+# a gene by themselves: of 60 cells, shared programs were found again in every sample and dropped for two to four genes.
 LEAST_GENES = 5
 
 
@@ -28,7 +30,7 @@ class Found:
 
     profiles: np.ndarray  # (programs, genes): how far genes are raised beyond their errors
     weights: np.ndarray  # (programs, genes): unit gene vectors
-    raised: np.ndarray  # (programs, genes): whether the gene is raised, at a false discovery rate
+    p_value: np.ndarray  # (programs, genes): of a gene that is not raised
     ranks: np.ndarray  # (programs,): that each program was fitted at
 
 
@@ -39,6 +41,7 @@ class MetaProgram:
     profile: np.ndarray  # (genes,), unit length
     weights: np.ndarray  # (genes,), unit length
     confidence: np.ndarray  # (genes,): share of its samples in which a gene is raised
+    raised: np.ndarray  # (genes,): whether it is, over all its samples
     samples: np.ndarray  # numbers of the samples that have it, ascending
     recurrence: float  # share of the ranks that found it, over its samples
     agreement: float  # mean cosine between its samples; NaN for a single one
@@ -51,13 +54,14 @@ def profiles_of(score: np.ndarray, error: np.ndarray) -> np.ndarray:
 
 
 def meta_programs(
-    samples: Sequence[Found], *, min_similarity: float = SAME_PROGRAM, min_ranks: float = LEAST_RANKS
+    samples: Sequence[Found], fdr: float, *, min_similarity: float = SAME_PROGRAM, min_ranks: float = LEAST_RANKS
 ) -> list[MetaProgram]:
     """Programs that are the same in several samples, widest spread first; those of one sample last.
 
     In every sample, programs of different ranks that are alike become one, and are kept if enough ranks found them. The
     programs of all samples are then joined in the same way, at most one of each sample. Where two of the results are
-    alike, one is a part of the other or a blend: the one that more fits found stays.
+    alike, one is a part of the other or a blend: the one that more fits found stays. ``fdr`` is the false discovery
+    rate at which genes are raised, in a sample and over all.
     """
     units = [
         unit for number, found in enumerate(samples) for unit in _of_sample(number, found, min_similarity, min_ranks)
@@ -67,7 +71,7 @@ def meta_programs(
     profiles = np.array([unit.profile for unit in units])
     owner = np.array([unit.sample for unit in units])
     groups = join(profiles @ profiles.T, owner, min_similarity)
-    metas = [_merged([units[i] for i in group], samples) for group in groups]
+    metas = [_merged([units[i] for i in group], samples, fdr) for group in groups]
     metas = [meta for meta in metas if _credible(meta)]
     metas.sort(key=lambda meta: (-len(meta.samples), -len(meta.members), meta.members))
     return _distinct(metas, min_similarity)
@@ -119,15 +123,16 @@ def join(similarity: np.ndarray, owner: np.ndarray, least: float) -> list[list[i
     return sorted(sorted(group) for group in groups if group is not None)
 
 
-def _merged(units: list[_Unit], samples: Sequence[Found]) -> MetaProgram:
+def _merged(units: list[_Unit], samples: Sequence[Found], fdr: float) -> MetaProgram:
     """The consensus of programs of different samples, each of which counts once."""
     cosines = np.array([a.profile @ b.profile for i, a in enumerate(units) for b in units[:i]])
     weights = [normalize(samples[unit.sample].weights[unit.members].mean(axis=0, keepdims=True))[0] for unit in units]
-    raised = [samples[unit.sample].raised[unit.members].mean(axis=0) > 0.5 for unit in units]
+    p_values = np.array([np.median(samples[unit.sample].p_value[unit.members], axis=0) for unit in units])
     return MetaProgram(
         profile=normalize(np.mean([unit.profile for unit in units], axis=0, keepdims=True))[0],
         weights=normalize(np.mean(weights, axis=0, keepdims=True))[0],
-        confidence=np.mean(raised, axis=0),
+        confidence=np.mean(false_discovery_control(p_values, axis=1) <= fdr, axis=0),
+        raised=false_discovery_control(pooled(p_values)) <= fdr,
         samples=np.array(sorted(unit.sample for unit in units)),
         recurrence=float(np.mean([unit.recurrence for unit in units])),
         agreement=float(cosines.mean()) if len(cosines) else float("nan"),
@@ -135,9 +140,16 @@ def _merged(units: list[_Unit], samples: Sequence[Found]) -> MetaProgram:
     )
 
 
+def pooled(p_values: np.ndarray) -> np.ndarray:
+    """One p-value (genes,) from those of several samples (samples, genes), each of which counts the same (Stouffer)."""
+    least = np.finfo(float).eps
+    sure = np.clip(p_values, least, 1.0 - least)  # or a single zero would decide
+    return np.asarray(norm.sf(norm.isf(sure).sum(axis=0) / np.sqrt(len(p_values))))
+
+
 def _credible(meta: MetaProgram) -> bool:
     """Whether a program raises genes, and is borne out by other samples or by most ranks of its own."""
-    raises = bool(np.count_nonzero(meta.confidence > 0.5) >= LEAST_GENES)
+    raises = bool(np.count_nonzero(meta.raised) >= LEAST_GENES)
     return raises and (len(meta.samples) > 1 or meta.recurrence > LEAST_RANKS_ALONE)
 
 

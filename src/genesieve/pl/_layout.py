@@ -17,6 +17,7 @@ from genesieve.interpret.maps import leading_directions, place
 
 if TYPE_CHECKING:
     from anndata import AnnData
+    from matplotlib.axes import Axes
 
 EMBEDDINGS = {
     "X_umap": "UMAP",
@@ -27,6 +28,7 @@ EMBEDDINGS = {
 FEWEST_FOR_MAP = 16  # a cell and its neighbours; fewer cells have no neighbourhoods to speak of
 MAP_TITLE = "map of the cells by their selected genes: neighbours are alike, long distances mean little"
 MOST_SHOWN = 20_000  # cells; more hide each other
+MARGIN = 0.04  # around the cells, as a share of their extent
 LEAST_OF_GROUP = 50  # cells shown of a small group, if it has them, so that it can be seen
 
 
@@ -52,6 +54,16 @@ def choose_cells(group: np.ndarray, strength: np.ndarray, most: int) -> np.ndarr
     # Evenly along the falling strength, so that weak and strong cells are both there.
     places = [first + np.arange(n) * of // n for first, of, n in zip(start, size, quota, strict=True)]
     return order[np.concatenate(places)]
+
+
+def cells_to_show(
+    adata: AnnData, fit: Fit, group: np.ndarray, strength: np.ndarray, most: int, basis: str | None
+) -> np.ndarray:
+    """Cells chosen by group, of a map that was kept among those that it has: another choice would need another map."""
+    kept = None if basis is not None or has_embedding(adata) or most > MOST_SHOWN else fit.cell_map
+    there = np.arange(len(group)) if kept is None else np.flatnonzero(np.isfinite(kept).all(axis=1))
+    there = there if len(there) else np.arange(len(group))
+    return np.asarray(there[choose_cells(group[there], strength[there], most)])
 
 
 def has_embedding(adata: AnnData) -> bool:
@@ -114,3 +126,13 @@ def _components(usages: np.ndarray) -> Layout:
     differ = np.ptp(usages, axis=0).any()  # or there are no components
     places = PCA(n, random_state=0).fit_transform(usages) if differ else np.zeros((len(usages), n))
     return Layout(np.pad(places, ((0, 0), (0, 2 - n))), "principal components of the usages")
+
+
+def square(ax: Axes, places: np.ndarray) -> None:
+    """Limits that hold the places (cells, 2) in a square: no later layout widens them, and the canvas is used."""
+    there = places[np.isfinite(places).all(axis=1)]
+    low, high = (there.min(axis=0), there.max(axis=0)) if len(there) else (np.zeros(2), np.ones(2))
+    half = max(float((high - low).max()) / 2, float(np.finfo(np.float32).tiny)) * (1 + MARGIN)
+    middle = (low + high) / 2
+    ax.set(xlim=(middle[0] - half, middle[0] + half), ylim=(middle[1] - half, middle[1] + half))
+    ax.set_aspect("equal", adjustable="box")

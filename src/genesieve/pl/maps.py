@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ from matplotlib.colors import to_rgb
 from genesieve._checks import check_integer
 from genesieve._slots.read import read_fit
 from genesieve.pl._cells import Annotation, read_annotations
-from genesieve.pl._layout import MOST_SHOWN, choose_cells, place_cells
+from genesieve.pl._layout import MOST_SHOWN, cells_to_show, place_cells, square
 from genesieve.pl._parts import legend_below
 from genesieve.pl._programs import read_programs
 from genesieve.pl._style import COLUMN, SMALL, axes_or_new, label
@@ -64,14 +65,16 @@ def cell_map(
     check_integer("max_cells", max_cells, 1)
     fit = read_fit(adata, key)
     coloring = _by_program(adata, key) if color is None else read_annotations(adata, color)[0]
-    shown = choose_cells(_groups(coloring), fit.usages.max(axis=1), max_cells)
+    if fit.has("cluster") and color == fit.of_cells("cluster").name:
+        coloring = replace(coloring, title="cluster")
+    shown = cells_to_show(adata, fit, _groups(coloring), fit.usages.max(axis=1), max_cells, basis)
     layout = place_cells(adata, fit, shown, basis)
     ax = axes_or_new(ax, COLUMN, HEIGHT)
     order = np.random.default_rng(0).permutation(len(shown))  # no group lies on top of another
     places, colors = layout.places[order], coloring.rgb[shown][order]
     size = float(np.clip(POINTS_IN_ALL / len(shown), SMALLEST, LARGEST))
     ax.scatter(places[:, 0], places[:, 1], s=size, c=colors, linewidths=0, rasterized=True)
-    ax.set_aspect("equal", adjustable="datalim")
+    square(ax, places)
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     some = "" if len(shown) == adata.n_obs else f"{len(shown):,} of "

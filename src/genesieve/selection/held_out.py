@@ -7,7 +7,6 @@ its mean at the depth of the cell, is no noise of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -60,10 +59,8 @@ def errors_of(R: np.ndarray, parts: list[Part], width: int) -> Errors:
     """The errors of one direction, two, and so on."""
     by_cell = np.zeros((R.shape[0], width))
     for genes, basis in parts:
-        errors = np.zeros_like(by_cell)
-        for count, left in enumerate(_residuals(R[:, genes], basis)):
-            errors[:, count:] = (left.held_out**2).sum(axis=1)[:, None]  # and beyond, if there are no more
-        by_cell += errors
+        errors = _errors(R[:, genes], basis)
+        by_cell += errors[:, np.minimum(np.arange(width), errors.shape[1] - 1)]  # if there are no more, the last
     total = by_cell.sum(axis=0)
     differences, scale = by_cell - by_cell[:, [int(np.argmin(total))]], max(total[0], TINY)
     return Errors(total / scale, differences.std(axis=0) * np.sqrt(len(R)) / scale)
@@ -101,13 +98,20 @@ def _basis(R: np.ndarray, width: int, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(np.linalg.qr(U)[0])
 
 
-def _residuals(values: np.ndarray, U: np.ndarray) -> Iterator[_Residuals]:
-    """With one direction, two, and so on."""
-    left, leverage = values.copy(), np.zeros(len(U), dtype=U.dtype)
-    for u in U.T:
-        left = left - np.outer(u, u @ values)
-        leverage += u**2
-        yield _Residuals(left, left / (1.0 - np.minimum(leverage, MOST_LEVERAGE))[:, None])
+def _errors(values: np.ndarray, U: np.ndarray) -> np.ndarray:
+    """Squared errors of every cell held out (cells, width), with one direction, two, and so on.
+
+    What directions leave of a cell v with coefficients C = U^T V is |v - u C|^2 = |v|^2 - 2 (v C^T) u + u (C C^T) u.
+    """
+    coefficients = U.T @ values  # (width, genes)
+    cross, gram = (values @ coefficients.T).astype(np.float64), (coefficients @ coefficients.T).astype(np.float64)
+    U = U.astype(np.float64)
+    # the i-th direction adds twice what it shares with those before it, and itself
+    shared = U * (2 * (U @ np.triu(gram, 1)) + U * np.diag(gram))
+    squares = np.einsum("ij,ij->i", values, values, dtype=np.float64)[:, None]
+    left = np.maximum(squares + np.cumsum(shared - 2 * cross * U, axis=1), 0.0)
+    leverage = np.minimum(np.cumsum(U**2, axis=1), MOST_LEVERAGE)
+    return np.asarray(left / (1.0 - leverage) ** 2)
 
 
 def _last(values: np.ndarray, U: np.ndarray) -> _Residuals:

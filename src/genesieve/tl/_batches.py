@@ -39,12 +39,12 @@ def scaling_for(adata: AnnData, fit: Fit, batch_key: str | None, scored: np.ndar
     return _batches_of(adata, fit, batch_key, key).scaling(fit.batches, known, levels)
 
 
-def scaled_cells(source: Source, fit: Fit, scaling: Scaling, scored: np.ndarray, measured: np.ndarray) -> Source:
-    """Cells on the scales of their batches, on those selected genes that are ``scored`` and, of these, ``measured``."""
+def with_new_batches(source: Source, fit: Fit, scaling: Scaling, scored: np.ndarray, measured: np.ndarray) -> Scaling:
+    """The scaling with that of new batches, from cells with the selected genes that are ``scored`` and ``measured``."""
     W = (fit.weights[fit.selected] * fit.scale)[scored]
     weights = np.ones(len(W)) if fit.gene_weights is None else fit.gene_weights[fit.selected][scored]
     step = fit.penalty.cell_step(gram_of(W * weights[:, None]))
-    return scaling.applied(source, measured, W[measured], (W * weights[:, None] ** 2)[measured], step)
+    return scaling.known(source, measured, W[measured], (W * weights[:, None] ** 2)[measured], step)
 
 
 def _batches_of(adata: AnnData, fit: Fit, batch_key: str | None, key: str) -> Batches:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from genesieve.core.cells.streamed import as_source
 from genesieve.core.constraints import largest
 from genesieve.core.objective import gram_of, half_squared_residual
 from genesieve.core.weights import variation_weights
+from genesieve.estimators._progress import watched_fits
 from genesieve.estimators.ssnmf import SSNMF
 from genesieve.interpret.labels import label_cells
 from genesieve.interpret.metaprograms import (
@@ -61,6 +62,7 @@ def metaprograms(
     key_added: str = "ssnmf_metaprograms",
     random_state: Any = 0,
     n_jobs: int | None = None,
+    verbose: bool | None = None,
     **solver_options: Any,
 ) -> pd.DataFrame:
     """Programs that several samples share: each sample is fitted by itself, at several ranks, and its programs grouped.
@@ -97,6 +99,8 @@ def metaprograms(
         Seed of the fits.
     n_jobs
         Threads, each with one sample at a time; ``None`` or -1 uses every core there is.
+    verbose
+        Show a bar; ``None``: where it takes more than some seconds, on a terminal or in a notebook.
     **solver_options
         Further options of `genesieve.SSNMF`.
 
@@ -105,7 +109,7 @@ def metaprograms(
     pandas.DataFrame
         One row a program, most widely spread first: ``program``, ``shared``, ``n_samples``, ``coverage`` (share of the
         samples fitted), ``samples`` (with ";" between), ``agreement`` (mean cosine between its samples), ``recurrence``
-        (share of their ranks that found it), ``n_genes`` (raised in most of its samples) and ``genes`` (the leading
+        (share of their ranks that found it), ``n_genes`` (raised, over its samples) and ``genes`` (the leading
         ones). Private programs, which are not shared, come last. Also in ``uns["ssnmf_metaprograms_coverage"]``;
         ``uns["ssnmf_metaprograms_gene_confidence"]`` has the share of its samples in which a gene is raised, for every
         program and gene. The shared programs are a fit of their own, with all slots of `genesieve.tl.ssnmf` under
@@ -140,8 +144,9 @@ def metaprograms(
     place: dict[str, Any] = {"layer": layer, "use_raw": use_raw}
     work = _Fits(adata, samples, np.flatnonzero(given), ranks, budget, place, solver_options)
     seeds = [int(seed) for seed in as_generator(random_state).integers(2**31, size=len(samples.table))]
-    found, models = work.all(seeds, n_jobs)
-    metas = meta_programs(found, min_similarity=min_similarity, min_ranks=min_ranks)
+    with watched_fits(len(seeds) * len(ranks), verbose) as tell:
+        found, models = work.all(seeds, n_jobs, tell)
+    metas = meta_programs(found, FDR, min_similarity=min_similarity, min_ranks=min_ranks)
     shared = [meta for meta in metas if len(meta.samples) >= min_samples]
     if not shared:
         raise ValueError(
@@ -173,22 +178,25 @@ class _Fits:
     place: dict[str, Any]
     options: dict[str, Any]
 
-    def all(self, seeds: list[int], n_jobs: int | None) -> tuple[list[Found], list[SSNMF]]:
+    def all(self, seeds: list[int], n_jobs: int | None, tell: Callable[[str], None]) -> tuple[list[Found], list[SSNMF]]:
         """What every sample shows, and a model of each."""
         with warnings.catch_warnings():
             # Of too many programs for a sample some are empty, and ranks that do not settle find little that recurs.
             warnings.simplefilter("ignore")
-            done = side_by_side(lambda item: self._sample(*item), list(enumerate(seeds)), available_threads(n_jobs))
+            done = side_by_side(
+                lambda item: self._sample(*item, tell), list(enumerate(seeds)), available_threads(n_jobs)
+            )
         return [found for found, _ in done], [model for _, model in done]
 
-    def _sample(self, number: int, seed: int) -> tuple[Found, SSNMF]:
+    def _sample(self, number: int, seed: int, tell: Callable[[str], None]) -> tuple[Found, SSNMF]:
         X = read_part(self.adata, np.flatnonzero(self.samples.of_cell == number), self.genes, **self.place)
         parts: list[Found] = []
         for rank in self.ranks:
+            tell(f"fitting sample {self.samples.table['sample'][number]}, {rank} programs")
             model = SSNMF(rank, n_genes=self.n_genes, random_state=seed, **{"n_jobs": 1, **self.options})
             scores = score_genes(X, model.fit_transform(X), n_jobs=1)
-            profiles, raised = profiles_of(scores.score, scores.error).T, (scores.p_adjusted <= FDR).T
-            parts.append(Found(profiles, np.asarray(model.components_), raised, np.full(rank, rank)))
+            profiles = profiles_of(scores.score, scores.error).T
+            parts.append(Found(profiles, np.asarray(model.components_), scores.p_value.T, np.full(rank, rank)))
         columns = (np.concatenate([getattr(part, name) for part in parts]) for name in Found.__dataclass_fields__)
         return Found(*columns), model
 
@@ -240,7 +248,7 @@ def _coverage(metas: list[MetaProgram], n_shared: int, names: np.ndarray, genes:
             "samples": [";".join(str(names[number]) for number in meta.samples) for meta in metas],
             "agreement": [meta.agreement for meta in metas],
             "recurrence": [meta.recurrence for meta in metas],
-            "n_genes": [int((meta.confidence > 0.5).sum()) for meta in metas],
+            "n_genes": [int(meta.raised.sum()) for meta in metas],
             "genes": [";".join(names_of) for names_of in leading],
         }
     )

@@ -12,7 +12,7 @@ from genesieve._anndata import check_unique_genes, own, read_values, select_gene
 from genesieve._checks import check_integer
 from genesieve._random import as_generator
 from genesieve._slots.write import write_path, write_selection
-from genesieve.estimators._progress import watched_choice
+from genesieve.estimators._progress import watched_choice, watched_fits
 from genesieve.estimators.ssnmf import SSNMF
 from genesieve.selection.choose import select as choose
 from genesieve.selection.evidence import Step
@@ -136,6 +136,7 @@ def path(
     key_added: str = "ssnmf",
     random_state: Any = 0,
     copy: bool = False,
+    verbose: bool | None = None,
     **solver_options: Any,
 ) -> AnnData | None:
     """Fit many budgets of genes with one number of programs, each from the fit with the next larger budget.
@@ -156,6 +157,8 @@ def path(
         Seed of the first fit.
     copy
         Return a copy with the result instead of working in place.
+    verbose
+        Show a bar; ``None``: where it takes more than some seconds, on a terminal or in a notebook.
     **solver_options
         Further options of `genesieve.SSNMF`.
 
@@ -183,13 +186,16 @@ def path(
     check_integer("n_components", n_components, 1, min(adata.n_obs, most))
     budgets = _allowed(n_genes, most, "n_genes") or budgets_for(n_components, most)
 
-    def fit(budget: int, start: Any) -> Fitted:
-        options = {"init": start, "random_state": random_state, **solver_options}
-        model = SSNMF(n_components, n_genes=budget, **options)
-        H = model.fit_transform(X)
-        return Fitted(H, model.components_.T, model.labels_, model.explained_)
+    with watched_fits(len(budgets), verbose) as tell:
 
-    write_path(adata, key_added, fit_path(fit, budgets))
+        def fit(budget: int, start: Any) -> Fitted:
+            tell(f"fitting with {budget} genes")
+            options = {"init": start, "random_state": random_state, **solver_options}
+            model = SSNMF(n_components, n_genes=budget, **options)
+            H = model.fit_transform(X)
+            return Fitted(H, model.components_.T, model.labels_, model.explained_)
+
+        write_path(adata, key_added, fit_path(fit, budgets))
     return adata if copy else None
 
 

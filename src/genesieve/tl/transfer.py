@@ -19,7 +19,7 @@ from genesieve.core.schedule import score_cells
 from genesieve.interpret.cell_fit import FOREIGN, agreement_by_group, explained_by_cell
 from genesieve.interpret.graph import Clusters, together
 from genesieve.interpret.labels import Labelling, label_cells, nearest
-from genesieve.tl._batches import scaled_cells, scaling_for
+from genesieve.tl._batches import scaling_for, with_new_batches
 from genesieve.tl._graph_cells import Sight
 
 if TYPE_CHECKING:
@@ -114,9 +114,11 @@ def project(
     X = read_values(adata, layer=layer, use_raw=use_raw)
     _check_same_kind(X, fit)
     scored = there if missing == "ignore" else np.ones(len(there), dtype=bool)
-    scaling = scaling_for(adata, fit, batch_key, scored, key_added or key)
+    scaling, values = scaling_for(adata, fit, batch_key, scored, key_added or key), select_genes(X, columns[there])
+    if scaling is not None:
+        scaling = with_new_batches(as_source(values, n_jobs=n_jobs), fit, scaling, scored, there[scored])
     H = score_cells(
-        select_genes(X, columns[there]),
+        values,
         fit.weights[fit.selected][scored],
         measured=there[scored],
         scale=fit.scale,
@@ -125,24 +127,26 @@ def project(
         scaling=scaling,
         n_jobs=n_jobs,
     )
-    clusters = _follow(fit, X, columns, scaling, missing, n_jobs)
+    clusters = _follow(fit, values, there, scaling, missing, n_jobs)
     write_projection(adata, key_added or key, fit, H, _labels(fit, H, clusters), clusters)
     _tell_fit(adata, key_added or key, fit, X, columns, H)
     return adata if copy else None
 
 
 def _follow(
-    fit: Fit, X: Any, columns: np.ndarray, scaling: Scaling | None, missing: str, n_jobs: int | None
+    fit: Fit, values: Any, there: np.ndarray, scaling: Scaling | None, missing: str, n_jobs: int | None
 ) -> Clusters | None:
-    """Clusters of new cells: those of the nearest cells of the fit, as its graph looked at them; None without."""
-    reference, there = fit.reference, columns >= 0
+    """Clusters of new cells: those of the nearest cells of the fit, as its graph looked at them; None without.
+
+    ``values`` are those of the selected genes that are ``there``.
+    """
+    reference = fit.reference
     if reference is None:
         return None
     sight = Sight.of_fit(fit, fit.directions[fit.selected])
-    scored = there if missing == "ignore" else np.ones(len(there), dtype=bool)
-    source = as_source(select_genes(X, columns[there]), n_jobs=n_jobs)
+    source = as_source(values, n_jobs=n_jobs)
     if scaling is not None:
-        source = scaled_cells(source, fit, scaling, scored, there[scored])
+        source = scaling.on(source, there[there] if missing == "ignore" else there)
     cells = sight.on(there, zero_elsewhere=missing == "zero").each(source, n_jobs=n_jobs)
     return together(map(reference.follow, cells))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -157,12 +156,7 @@ def _record(
     stopped: bool,
 ) -> dict[str, Any]:
     fit = read_fit(given.adata, KEY)
-    return {
-        "genesieve": versions()["genesieve"],
-        "kind": "run",
-        "status": "stopped early" if stopped else "complete",
-        "started": log.started,
-        "command": shlex.join(command),
+    about = {
         "settings": settings.as_dict(),
         "seed": settings.seed,
         "data": given.source,
@@ -177,10 +171,8 @@ def _record(
         },
         **chosen_sizes(given.adata, settings),
         "scores": scores,
-        "versions": versions(),
-        "timings": log.timings,  # filled to the end: the record is written last
-        "notes": log.notes,
     }
+    return log.record("run", command, about, "stopped early" if stopped else "complete")
 
 
 def describe_file(path: Place) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -21,7 +20,7 @@ from genesieve.workflow.cluster import connected
 from genesieve.workflow.fit import Outcome, describe_file
 from genesieve.workflow.folder import staged, write_record
 from genesieve.workflow.outputs import FIGURES, KEY, REPORT, write_figures, write_tables
-from genesieve.workflow.provenance import Log, versions
+from genesieve.workflow.provenance import Log
 from genesieve.workflow.settings import Resources, Settings
 from genesieve.workflow.stages import Given, Place, prepare, take
 from genesieve.workflow.watch import Watcher
@@ -169,12 +168,7 @@ def _write(adata: AnnData, folder: Path, record: dict[str, Any]) -> None:
 def _record(given: Given, asked: PanelSettings, settings: Settings, command: Sequence[str], log: Log) -> dict[str, Any]:
     files = ("include", "exclude", "allowed")
     quality = read_fit(given.adata, KEY).found("panel_fit")
-    return {
-        "genesieve": versions()["genesieve"],
-        "kind": "panel",
-        "status": "complete",
-        "started": log.started,
-        "command": shlex.join(command),
+    about = {
         "settings": settings.as_dict(),
         "panel": {
             name: describe_file(value) if name in files and value is not None else value
@@ -182,7 +176,5 @@ def _record(given: Given, asked: PanelSettings, settings: Settings, command: Seq
         },
         "data": given.source,
         "scores": {name: float(value) for name, value in quality.items()},
-        "versions": versions(),
-        "timings": log.timings,
-        "notes": log.notes,
     }
+    return log.record("panel", command, about)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import shlex
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -99,6 +100,26 @@ class Log:
         began = time.perf_counter()
         yield
         self.timings[stage] = round(time.perf_counter() - began, 3)
+
+    def record(
+        self, kind: str, command: Sequence[str], about: dict[str, Any], status: str = "complete"
+    ) -> dict[str, Any]:
+        """What ``run.json`` says of work of some kind, with what it was ``about``.
+
+        Times and notes are filled to the end: the record is written last.
+        """
+        found = versions()
+        return {
+            "genesieve": found["genesieve"],
+            "kind": kind,
+            "status": status,
+            "started": self.started,
+            "command": shlex.join(command),
+            **about,
+            "versions": found,
+            "timings": self.timings,
+            "notes": self.notes,
+        }
 
     @contextmanager
     def listening(self) -> Iterator[None]:

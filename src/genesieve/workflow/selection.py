@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from genesieve.estimators.ssnmf import SSNMF
 from genesieve.workflow.cluster import connected
 from genesieve.workflow.folder import staged, write_record
 from genesieve.workflow.outputs import FIGURES, KEY, write_figures, write_tables
-from genesieve.workflow.provenance import Log, versions
+from genesieve.workflow.provenance import Log
 from genesieve.workflow.settings import Resources, Settings, asked_for
 from genesieve.workflow.stages import Place, prepare, take
 from genesieve.workflow.watch import Watcher
@@ -86,22 +85,10 @@ def select(
             _suggest(given.adata, settings, callback=callback, checkpoint=resources.checkpoint, **sizes)
     summary = _summary(given.adata)
     if out is not None:
-        record = {
-            "genesieve": versions()["genesieve"],
-            "kind": "selection",
-            "status": "complete",
-            "started": log.started,
-            "command": shlex.join(command),
-            "settings": settings.as_dict(),
-            "data": given.source,
-            "selection": summary,
-            "versions": versions(),
-            "timings": log.timings,
-            "notes": log.notes,
-        }
+        about = {"settings": settings.as_dict(), "data": given.source, "selection": summary}
         with staged(Path(out), force=force) as folder:
             _write(given.adata, folder)
-            write_record(folder, record)
+            write_record(folder, log.record("selection", command, about))
     return summary
 
 

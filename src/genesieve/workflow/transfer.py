@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,7 +26,7 @@ from genesieve.workflow.outputs import (
     write_outputs,
     write_tables,
 )
-from genesieve.workflow.provenance import Log, versions
+from genesieve.workflow.provenance import Log
 from genesieve.workflow.settings import Resources, Settings, asked_for
 from genesieve.workflow.stages import Given, Place, enrich_object, score, take
 from genesieve.workflow.watch import Watcher
@@ -122,21 +121,14 @@ def _record(
     log: Log,
 ) -> dict[str, Any]:
     chosen = settings.as_dict()
-    return {
-        "genesieve": versions()["genesieve"],
-        "kind": "projection",
-        "status": "complete",
-        "started": log.started,
-        "command": shlex.join(command),
+    about = {
         "settings": {name: chosen[name] for name in ("cells_in", "layer", "use_raw", "labels", "batch", "jobs")}
         | {"missing": missing},
         "model": str(model.resolve()),
         "data": given.source,
         "scores": scores,
-        "versions": versions(),
-        "timings": log.timings,
-        "notes": log.notes,
     }
+    return log.record("projection", command, about)
 
 
 def _carry_figures(old: Path, new: Path) -> None:

@@ -175,7 +175,8 @@ def test_a_fit_from_a_file_is_the_fit_in_memory(tmp_path, monkeypatch, file, sto
     monkeypatch.setattr(sources, "BLOCK_VALUES", 300)
     monkeypatch.setattr(sources, "PIECE_VALUES", 700)
     stored = FILES[file](STORAGES[storage], tmp_path)
-    found, expected = fit(stored, n_jobs=2), fit(STORAGES[storage])
+    options = {} if file in ("h5ad", "zarr 3") else {"init": "random"}  # the passes of one start are those of many
+    found, expected = fit(stored, n_jobs=2, **options), fit(STORAGES[storage], **options)
     # Sums over blocks of other sizes are added in another order: some rounding of double precision apart.
     assert found.objective_ == pytest.approx(expected.objective_, rel=1e-10)
     np.testing.assert_allclose(found.components_, expected.components_, atol=1e-6)

@@ -1,7 +1,7 @@
 // Heat maps: a row a program, a column a cell or a gene; the columns can be zoomed.
 
 const ROW = 18, STRIP = 8, NAMES = 74; // pixels; NAMES is the room for upright names of columns
-const NAME_ROOM = 11; // pixels that an upright name needs
+const NAME_ROOM = 12; // pixels that an upright name needs
 
 // `map` has rows, columns, value(row, column), top, strips (functions of a column to a colour), named, name(column),
 // say(row, column), rank (of columns, by which they are named), scale (what the colours mean), merge ("mean" or "max" of the columns that share a pixel).
@@ -93,11 +93,11 @@ function makeHeat(root, map) {
     const inView = [];
     for (let column = Math.ceil(state.first - 1e-6); column < last; column++) inView.push(column);
     inView.sort((a, b) => map.rank[a] - map.rank[b] || a - b);
-    const taken = new Set(); // slots of half a name's room
+    const taken = new Map(); // where names are, by slots of a name's room, each of which has one at most
     for (const column of inView) {
-      const x = left + (column + 0.5 - state.first) * each, slot = Math.round((2 * x) / NAME_ROOM);
-      if (taken.has(slot - 1) || taken.has(slot) || taken.has(slot + 1)) continue;
-      taken.add(slot);
+      const x = left + (column + 0.5 - state.first) * each, slot = Math.floor(x / NAME_ROOM);
+      if ([slot - 1, slot, slot + 1].some((near) => taken.has(near) && Math.abs(taken.get(near) - x) < NAME_ROOM)) continue;
+      taken.set(slot, x);
       pen.strokeStyle = themed("soft");
       pen.lineWidth = 0.75;
       pen.beginPath();

@@ -14,7 +14,7 @@ from scipy import sparse
 from genesieve.core.compiled import compiled
 
 # Multiplications from which on compiled loops are worth loading; below, SciPy is as quick.
-LEAST_WORK = 1 << 24
+LEAST_WORK = 1 << 23
 
 
 def times(X: Any, W: np.ndarray) -> np.ndarray:
@@ -42,9 +42,15 @@ def _is_mixed(X: Any, factor: np.ndarray) -> bool:
 def _times(data, indices, indptr, W):  # type: ignore[no-untyped-def]
     products = np.zeros((indptr.size - 1, W.shape[1]))
     for i in range(indptr.size - 1):
-        row = products[i]
-        for j in range(indptr[i], indptr[i + 1]):
+        row, first, stop = products[i], indptr[i], indptr[i + 1]
+        # two values at a time, in their order: the row is read and written half as often
+        for j in range(first, stop - 1, 2):
             value, weights = np.float64(data[j]), W[indices[j]]
+            next_value, next_weights = np.float64(data[j + 1]), W[indices[j + 1]]
+            for a in range(row.size):
+                row[a] = (row[a] + value * weights[a]) + next_value * next_weights[a]
+        if (stop - first) % 2:
+            value, weights = np.float64(data[stop - 1]), W[indices[stop - 1]]
             for a in range(row.size):
                 row[a] += value * weights[a]
     return products

@@ -30,6 +30,7 @@ from genesieve.core.solvers.run import (
     Stand,
     best_of,
     check_snapshot,
+    different_minima,
 )
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "best_of",
     "check_snapshot",
     "continuation",
+    "different_minima",
     "fine_tolerance",
     "line_search_step",
     "mapalm",
@@ -66,9 +68,7 @@ __all__ = [
 # takes full passes to mend.
 TOLERANCE = 2e-5
 FINE_TOLERANCE = 1e-6
-# Up to this rank, exact steps are the quickest all along. Beyond it they cost ever more: early fits do with a few
-# coordinate sweeps a step, and as hundreds of iterations gain less there than starts differ by, the fine tolerance
-# grows with the rank.
+# Beyond this rank, hundreds of iterations gain less than starts differ by: the fine tolerance grows with the rank.
 LOW_RANK = 16
 GROWTH_OF_TOLERANCE = 1 / 8
 # Relative change of both factors at which the paper's solvers stop.

@@ -80,6 +80,8 @@ def _begin(problem: Problem, start: Factors, journal: Journal) -> Position:
     state = _with_best_usages(problem, journal, start.W, start.H)
     if not (problem.constraint.contains(start.W) and problem.constraint.is_spent(start.W)):
         state = replace(state, objective=np.inf)  # what breaks the budget, or leaves some of it, does not count
+    else:
+        journal.found(state.objective)
     return Position(state, None, start.W.shape[1], 0)
 
 

@@ -18,6 +18,8 @@ from genesieve.core.objective import CellStep, Penalty, gram_of, half_squared_re
 CANCELLATION = 1e-12
 # Objectives this close are of one minimum, reached with another rounding.
 SAME_MINIMUM = 1e-6
+# Relative difference of objectives from which on fits count as different minima.
+OTHER_MINIMUM = 3e-5
 
 Arrays = dict[str, np.ndarray]
 T = TypeVar("T")
@@ -56,6 +58,7 @@ class Stand:
     fit: int  # which of the fits from several starts, from 1 on
     n_fits: int
     seconds: float  # since this fit began
+    objective: float | None = None  # where one was found for X itself, between and before iterations
 
 
 @runtime_checkable
@@ -87,6 +90,15 @@ def best_of(results: Sequence[Result]) -> Result:
     """The result with the lowest objective; of those that differ by rounding alone the first, wherever cells are."""
     lowest = min(result.objective for result in results)
     return next(result for result in results if result.objective <= lowest + SAME_MINIMUM * abs(lowest))
+
+
+def different_minima(results: Sequence[Result]) -> list[Result]:
+    """One result of every minimum, the lowest first."""
+    found: list[Result] = []
+    for result in sorted(results, key=lambda result: result.objective):
+        if not found or result.objective > (1.0 + OTHER_MINIMUM) * found[-1].objective:
+            found.append(result)
+    return found
 
 
 @dataclass(frozen=True)
@@ -197,10 +209,20 @@ class Journal:
 
         return noted
 
-    def _tell(self, stage: str, done: int, of: int | None) -> None:
+    def found(self, objective: float) -> None:
+        """Programs have this objective on X, before an iteration on it has ended."""
+        with self._lock:
+            self._tell(*self._stand, objective)
+
+    def found_by(self, step: Progress) -> None:
+        """The same, after an iteration of an early fit of X itself."""
+        self.found(step.objective)
+
+    def _tell(self, stage: str, done: int, of: int | None, objective: float | None = None) -> None:
         self._stand = stage, done, of
         if isinstance(self.callback, Monitor):
-            self.callback.stands(Stand(stage, done, of, self.n_cells, self.fit, self.n_fits, self.seconds))
+            about = stage, done, of, self.n_cells, self.fit, self.n_fits, self.seconds
+            self.callback.stands(Stand(*about, objective))
 
     @property
     def seconds(self) -> float:

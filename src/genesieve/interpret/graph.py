@@ -237,9 +237,7 @@ def _split(clusters_at: Callable[[float, int], np.ndarray], n_clusters: int) -> 
     while enough - too_few > 1:
         found = clusters_at(RESOLUTION_STEP**step, SEARCH_ITERATIONS).max() + 1
         too_few, enough = (too_few, step) if found >= n_clusters else (step, enough)
-        ahead = math.ceil(
-            math.log(n_clusters / found, RESOLUTION_STEP)
-        )  # counts grow about as it does
+        ahead = math.ceil(math.log(n_clusters / found, RESOLUTION_STEP))  # counts grow about as it does
         step = min(max(step + ahead, too_few + 1), enough - 1)
     return clusters_at(RESOLUTION_STEP**enough, LEIDEN_ITERATIONS)
 

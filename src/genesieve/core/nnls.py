@@ -105,7 +105,9 @@ def _solve_rows(gram, cross, solution, tol, max_sweeps):  # type: ignore[no-unty
         for a in range(rank):
             x[a] = solution[i, a]
         # Most rows of a warm start keep their positive coordinates: those are finished at once.
-        finished = x.any() and _finish(gram, cross[i], x, gradient, support, supports, factors, trial)
+        finished = _positive(x, support)[0] > 0 and _finish(
+            gram, cross[i], x, gradient, support, supports, factors, trial
+        )
         if not finished:
             _gradient(gram, cross[i], x, gradient)
             for sweep in range(1, max_sweeps + 1):
@@ -129,7 +131,9 @@ def _sweep_rows(gram, cross, solution, sweeps, together):  # type: ignore[no-unt
     rows, rank = cross.shape
     width = (rank + 3) // 4 * 4
     padded = np.zeros((rank, width))
-    padded[:, :rank] = gram
+    for a in range(rank):  # a loop takes seconds less to compile than a slice
+        for b in range(rank):
+            padded[a, b] = gram[a, b]
     x, gradient, linear = np.zeros((width, together)), np.zeros(together), np.zeros((rank, together))
     for first in range(0, rows, together):
         count = min(together, rows - first)
@@ -159,7 +163,8 @@ def _sweep_coordinate(row, linear, x, gradient, a):  # type: ignore[no-untyped-d
         for i in range(gradient.size):
             values[i] = max(0.0, values[i] - gradient[i] / curvature)
     else:
-        values[:] = 0.0
+        for i in range(values.size):
+            values[i] = 0.0
 
 
 @compiled

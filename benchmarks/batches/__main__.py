@@ -20,7 +20,7 @@ class Batches(Suite):
 
     name = "batches"
     page = "batches.md"
-    time_limit = 600
+    time_limit = 1800
 
     def add_options(self, parser: ArgumentParser) -> None:
         parser.add_argument("--levels", nargs="*", default=list(LEVELS), choices=LEVELS, metavar="NAME")

@@ -83,11 +83,11 @@ def cost_table(results: Results) -> str:
     """Seconds by the clock and memory of panels, step by step."""
     body = [
         [record["data"], f"{record['n_cells']:,}", str(record["n_genes"])]
-        + [number(record[step], 1) for step in (*STEPS, "seconds")]
+        + [number(record[step], 1) for step in (*STEPS, "seconds", "cpu_seconds")]
         + [number(record["peak"] / 1e9, 2)]
         for record in sorted(results.measured("cost/"), key=lambda record: record["n_cells"])
     ]
-    head = ["data", "cells", "genes", *(f"{step} (s)" for step in STEPS), "in all (s)", "peak (GB)"]
+    head = ["data", "cells", "genes", *(f"{step} (s)" for step in STEPS), "in all (s)", "processor s", "peak (GB)"]
     return table(head, body) if body else ""
 
 

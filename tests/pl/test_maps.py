@@ -14,6 +14,7 @@ def adata() -> ad.AnnData:
     adata = datasets.demo()[::4].copy()
     tl.ssnmf(adata, 4, 50, clusters=False)
     adata.obs["ssnmf_cluster"] = np.repeat(["0", "1", "2"], [100, 70, 5])
+    adata.obs["many"] = [f"a type with a long name {cell % 30}" for cell in range(adata.n_obs)]
     adata.uns["ssnmf_cluster_colors"] = ["#ff0000", "#00ff00", "#0000ff"]
     return adata
 
@@ -36,8 +37,22 @@ def test_of_many_cells_small_groups_are_shown_whole(adata):
     assert ax.get_xlabel() == "40 of 175 cells"
 
 
+def test_a_map_that_was_kept_is_drawn_in_every_colour(adata):
+    adata = adata.copy()
+    for name in ("X_umap", "X_tsne"):  # an embedding would be drawn on instead
+        adata.obsm.pop(name, None)
+    there = np.arange(0, adata.n_obs, 3)
+    rng = np.random.default_rng(0)
+    kept = np.full((adata.n_obs, 2), np.nan)
+    kept[there] = rng.random((len(there), 2))
+    adata.obsm["X_ssnmf_map"] = kept
+    for color in (None, "ssnmf_cluster", "many"):
+        ax = pl.cell_map(adata, color)
+        drawn = {tuple(place) for place in np.asarray(ax.collections[0].get_offsets())}
+        assert drawn == {tuple(place) for place in kept[there]}  # no other map was made for other groups
+
+
 def test_the_cells_fill_the_canvas_however_long_the_legend(adata):
-    adata.obs["many"] = [f"a type with a long name {cell % 30}" for cell in range(adata.n_obs)]
     _, grid = plt.subplots(1, 2, figsize=(7, 5), layout="constrained")
     for ax, color in zip(grid, (None, "many"), strict=True):
         pl.cell_map(adata, color, ax=ax)

@@ -56,6 +56,16 @@ def choose_cells(group: np.ndarray, strength: np.ndarray, most: int) -> np.ndarr
     return order[np.concatenate(places)]
 
 
+def cells_to_show(
+    adata: AnnData, fit: Fit, group: np.ndarray, strength: np.ndarray, most: int, basis: str | None
+) -> np.ndarray:
+    """Cells chosen by group, of a map that was kept among those that it has: another choice would need another map."""
+    kept = None if basis is not None or has_embedding(adata) or most > MOST_SHOWN else fit.cell_map
+    there = np.arange(len(group)) if kept is None else np.flatnonzero(np.isfinite(kept).all(axis=1))
+    there = there if len(there) else np.arange(len(group))
+    return np.asarray(there[choose_cells(group[there], strength[there], most)])
+
+
 def has_embedding(adata: AnnData) -> bool:
     """Whether there is an embedding that maps are drawn on."""
     return any(name in adata.obsm for name in EMBEDDINGS)

@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgb
 from genesieve._checks import check_integer
 from genesieve._slots.read import read_fit
 from genesieve.pl._cells import Annotation, read_annotations
-from genesieve.pl._layout import MOST_SHOWN, choose_cells, place_cells, square
+from genesieve.pl._layout import MOST_SHOWN, cells_to_show, place_cells, square
 from genesieve.pl._parts import legend_below
 from genesieve.pl._programs import read_programs
 from genesieve.pl._style import COLUMN, SMALL, axes_or_new, label
@@ -67,7 +67,7 @@ def cell_map(
     coloring = _by_program(adata, key) if color is None else read_annotations(adata, color)[0]
     if fit.has("cluster") and color == fit.of_cells("cluster").name:
         coloring = replace(coloring, title="cluster")
-    shown = choose_cells(_groups(coloring), fit.usages.max(axis=1), max_cells)
+    shown = cells_to_show(adata, fit, _groups(coloring), fit.usages.max(axis=1), max_cells, basis)
     layout = place_cells(adata, fit, shown, basis)
     ax = axes_or_new(ax, COLUMN, HEIGHT)
     order = np.random.default_rng(0).permutation(len(shown))  # no group lies on top of another

@@ -206,6 +206,8 @@ def write_figures(
     """Draw and save each as PNG and SVG; what cannot be drawn of these data is said and left out."""
     import matplotlib.pyplot as plt
 
+    from genesieve.pl._style import settle
+
     if figures:
         folder.mkdir(exist_ok=True)
     for name, draw in figures.items():
@@ -215,7 +217,7 @@ def write_figures(
             with plt.rc_context(REPEATABLE_SVG), warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Glyph .* missing from")
                 figure = np.ravel(np.asarray(draw(), dtype=object))[0].figure
-                figure.draw_without_rendering()
+                settle(figure)
                 figure.set_layout_engine("none")  # laid out and measured once, not again for every file
                 box = figure.get_tightbbox().padded(MARGIN)
                 figure.savefig(folder / f"{name}.png", dpi=PNG_DPI, bbox_inches=box)

@@ -115,6 +115,6 @@ def piece_bytes(memory: float, shape: tuple[int, int], rank: int, itemsize: int)
         least = (PROCESS_BYTES + factors + PIECES_HELD * LEAST_PIECE_BYTES) / 1e9
         raise ValueError(
             f"memory must be at least {least:.2f} GB for {shape[0]} cells, {shape[1]} genes and {rank} programs,"
-            f" got {memory / 1e9:.2f} GB"
+            f" got {memory / 1e9:.3g} GB"
         )
     return left / PIECES_HELD

@@ -12,5 +12,5 @@ def take(kind: str, what: str, seed: int, shape: list[int], size: dict[str, Any]
     """What a job measures."""
     if kind == "real":
         return real.measure(what, seed)
-    method = planted.ours if kind == "planted" else planted.silhouette
-    return method(what, shape[0], shape[1], seed, size)
+    about = (what, shape[0], shape[1], seed, size)
+    return planted.ours(*about) if kind == "planted" else planted.of_peer(kind, *about)

@@ -13,12 +13,18 @@ from benchmarks.harness.results import Record, Results
 from benchmarks.selection.planted import LEVELS, SHAPES
 
 FACTOR = 1.5
+PEERS = {"cnmf": "cNMF", "rcppml": "RcppML"}
 REPLICATES = 0.85  # as the rule has it
 
 
 def fill(results: Results) -> dict[str, str]:
     """The text of every place."""
-    return {"planted": planted_table(results), "summary": summary(results), "real": real_table(results)}
+    return {
+        "planted": planted_table(results),
+        "summary": summary(results),
+        "peers": peers_table(results),
+        "real": real_table(results),
+    }
 
 
 def planted_table(results: Results) -> str:
@@ -30,19 +36,18 @@ def planted_table(results: Results) -> str:
             found = results.measured(kind="planted", **about)
             if not found:
                 continue
-            peer = results.measured(kind="silhouette", **about)
             body.append(
                 [
                     level,
                     f"{types} + {activities}",
                     _listed(found, "rank"),
-                    _listed(peer, "rank"),
+                    *(_listed(results.measured(kind=peer, **about), "rank") for peer in PEERS),
                     _listed(found, "true_genes"),
                     _listed(found, "genes"),
                     number(float(np.mean([record["cpu_seconds"] for record in found])), 1),
                 ]
             )
-    head = ["level", "types + activities", "suggested", "highest silhouette", "genes raised", "genes suggested"]
+    head = ["level", "types + activities", "suggested", *PEERS.values(), "genes raised", "genes suggested"]
     return table([*head, "CPU seconds"], body)
 
 
@@ -60,19 +65,40 @@ def summary(results: Results) -> str:
     return table(["levels", "draws", "rank right", "off by at most", "genes within a factor of 1.5"], body)
 
 
+def peers_table(results: Results) -> str:
+    """On the draws that a peer was given, how often it and genesieve have the right number."""
+    body = []
+    for peer, title in PEERS.items():
+        pairs = [
+            (other, own)
+            for other in results.measured(kind=peer)
+            for own in results.measured(kind="planted", **{name: other[name] for name in ("what", "shape", "seed")})
+        ]
+        if pairs:
+            off = np.array([[abs(record["rank"] - record["true_rank"]) for record in pair] for pair in pairs])
+            shares = [f"{share:.0%}" for share in (off == 0).mean(axis=0)]
+            body.append([title, str(len(pairs)), *shares, *(str(most) for most in off.max(axis=0))])
+    head = ["peer", "draws", "right", "genesieve right", "off by at most", "genesieve off by at most"]
+    return table(head, body) if body else ""
+
+
 def real_table(results: Results) -> str:
     """Agreement with known types."""
     found = {record["what"]: record for record in results.measured(kind="real")}
+    if not found:
+        return ""
     fields = ("nmi", "nmi_usual")
     body = [
         [DATA[name].title, str(record["rank"]), str(record["genes"]), *(number(record[field], 3) for field in fields)]
         for name, record in found.items()
     ]
-    if found:
-        means = [number(float(np.mean([record[field] for record in found.values()])), 3) for field in fields]
-        body.append(["mean", NONE, NONE, *means])
-    if not body:
-        return ""
+    means = [number(float(np.mean([record[field] for record in found.values()])), 3) for field in fields]
+    body.append(["mean", NONE, NONE, *means])
+    for name, record in found.items():
+        if "fine_nmi" in record:
+            title = f"{DATA[name].title.split(',')[0]}, its {record['fine_classes']} finer classes"
+            scores = (number(record[f"fine_{field}"], 3) for field in fields)
+            body.append([title, str(record["rank"]), str(record["genes"]), *scores])
     return table(["data", "programs", "genes", "NMI as suggested", "NMI with true classes and 2,000 genes"], body)
 
 

@@ -26,12 +26,12 @@ class Step(NamedTuple):
 
 # The steps, and about what share of the time each takes.
 STEPS = {
-    "reading a sample of the cells": 0.05,
-    "making noise even": 0.1,
-    "counting directions that stand out": 0.45,
-    "predicting genes and cells held out": 0.15,
-    "fitting programs to halves of the cells": 0.2,
-    "judging genes": 0.05,
+    "reading a sample of the cells": 0.02,
+    "making noise even": 0.08,
+    "counting directions that stand out": 0.5,
+    "predicting genes and cells held out": 0.08,
+    "fitting programs to halves of the cells": 0.26,
+    "judging genes": 0.06,
 }
 
 Tell = Callable[[Step], object]

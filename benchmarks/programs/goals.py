@@ -44,7 +44,7 @@ def none_lost(results: Results) -> Found:
 
 def above(results: Results, *, peer: str) -> Found:
     """Every measure at every level, on the draws that both have."""
-    gaps = {}
+    gaps: dict[str, float] = {}
     for level in LEVELS:
         ours, theirs = shared_draws(draws(results, OURS, level), draws(results, peer, level))
         gaps |= {
@@ -53,7 +53,9 @@ def above(results: Results, *, peer: str) -> Found:
             for field in MEASURES
         }
     least = min(gaps, key=lambda name: gaps[name])
-    return f"the least lead is {gaps[least]:+.3f} ({least})", by_margin(gaps[least])
+    n_above = sum(gap > 0 for gap in gaps.values())
+    told = f"{n_above} of {len(gaps)} measures above; the least lead is {gaps[least]:+.3f} ({least})"
+    return told, by_margin(gaps[least])
 
 
 def shared_draws(ours: list[Record], theirs: list[Record]) -> tuple[list[Record], list[Record]]:

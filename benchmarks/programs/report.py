@@ -23,7 +23,7 @@ def fill(results: Results, pictures: list[str]) -> dict[str, str]:
         "classified": by_level(results, both("classified")),
         "spectra": by_level(results, both("spectrum_r")),
         "spectra_found": by_level(results, both("spectrum_found")),
-        "genes": by_level(results, both("sensitivity")),
+        "genes": by_level(results, genes),
         "cost": by_level(results, seconds),
         "cnmf": by_level(results, in_short, setting="cnmf"),
         "stability": stability_table(results),
@@ -69,6 +69,11 @@ def both(field: str) -> Callable[[list[Record]], str]:
         return " / ".join(number(float(np.mean([one[kind][field] for one in records])), 3) for kind in KINDS)
 
     return tell
+
+
+def genes(records: list[Record]) -> str:
+    """The raised genes that pass, and the share of those that pass that is false."""
+    return f"{both('sensitivity')(records)} (false {both('false')(records)})"
 
 
 def lost(records: list[Record]) -> str:

@@ -84,3 +84,20 @@ def test_sparse_kmeans_in_single_precision_does_not_depend_on_the_size_of_values
     model = gs.SparseKMeans(3, n_genes=8, n_init=1, random_state=0).fit((X * 10.0**power).astype(np.float32))
     np.testing.assert_array_equal(model.labels_, usual.labels_)
     np.testing.assert_array_equal(model.predict((X * 10.0**power).astype(np.float32)), usual.labels_)
+
+
+def test_factors_in_no_gauge_that_leave_single_precision_are_in_double():
+    """A program may end as small as weights get, and its usages as large."""
+    X32 = (1e12 * X).astype(np.float32)
+    model = fit(X32, gauge=None, orthogonality=0.0)
+    H, W = model.transform(X32).astype(float), model.components_.T.astype(float)
+    scale = np.array([1.0, 1e-34, 1.0])
+    H, W = blocks.as_type(X32.dtype, H / scale, W * scale)
+    assert H.dtype == W.dtype == np.float64
+    assert np.isfinite(H).all()
+    model.components_ = W.T
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        again = model.transform(X32)
+    np.testing.assert_allclose(again @ W.T, H @ W.T, rtol=1e-5, atol=1e-5 * X32.max())
+    assert blocks.as_type(X32.dtype, H * scale)[0].dtype == np.float32

@@ -50,7 +50,14 @@ def test_cells_are_told_apart_by_the_order_of_their_shares():
 
 
 def records():
-    kind = {"usage_r": 0.9, "classified": 0.9, "spectrum_r": 0.8, "spectrum_found": 1.0, "sensitivity": 0.6}
+    kind = {
+        "usage_r": 0.9,
+        "classified": 0.9,
+        "spectrum_r": 0.8,
+        "spectrum_found": 1.0,
+        "sensitivity": 0.6,
+        "false": 0.02,
+    }
     about = {"identity": kind, "activity": kind, "worst": 0.4, "lost": 1, "usage_r": [0.9, 0.4], "peak": None}
     found = {
         f"{setting}/{peer}/{level}/0": {"peer": peer, "level": level, "seed": 0, "seconds": 2.0, **about}

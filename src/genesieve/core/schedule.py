@@ -11,7 +11,7 @@ import numpy as np
 from genesieve.core import starts
 from genesieve.core.batches import Scaling
 from genesieve.core.cells import sampling
-from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells, NoUsages
+from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells, NoUsages, as_type
 from genesieve.core.cells.low_rank import LowRank, low_rank_approximation
 from genesieve.core.cells.sources import side_by_side, single_threaded_blas
 from genesieve.core.cells.streamed import as_source
@@ -341,7 +341,7 @@ def score_cells(
     if scaling is not None:
         source = scaling.applied(source, columns, plain[columns], (W * weights[:, None])[columns], step)
     blocks = Blocks(source, gene_weights=None if gene_weights is None else weights[columns], n_jobs=n_jobs)
-    return (blocks.usages(W[columns], step) * scale).astype(blocks.value_dtype, copy=False)
+    return as_type(blocks.value_dtype, blocks.usages(W[columns], step) * scale)[0]
 
 
 def usages_of(blocks: Blocks, result: Result) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from genesieve.core.cells.blocks import Blocks
+from genesieve.core.cells.blocks import Blocks, as_type
 from genesieve.core.cells.low_rank import leading_scores
 from genesieve.core.solvers import Callback, Journal, Result, best_of
 from genesieve.estimators._checkpoint import Checkpoint
@@ -59,8 +59,8 @@ def publish(model: Any, result: Result, H: np.ndarray, blocks: Blocks) -> np.nda
         H, W, model.gauge_scale_ = H[:, order], W[:, order], scale[order]
         model.stability_ = None if result.stability is None else result.stability[order]
     model.penalty_ = result.penalty
-    H = (H * model.gauge_scale_).astype(blocks.value_dtype)
-    model.components_ = np.ascontiguousarray((W / model.gauge_scale_).T, dtype=blocks.value_dtype)
+    H, W = as_type(blocks.value_dtype, H * model.gauge_scale_, W / model.gauge_scale_)
+    model.components_ = np.ascontiguousarray(W.T)
     model.objective_, model.converged_ = result.objective, result.converged
     model.reconstruction_err_ = float(np.sqrt(result.squared_residual))
     model.explained_ = 1.0 - result.squared_residual / squared_norm if squared_norm > 0 else 0.0

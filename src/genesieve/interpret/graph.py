@@ -7,6 +7,7 @@ clusters of the nearest cells, in the same views.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -231,13 +232,14 @@ def _communities(graph: sparse.csr_array, seed: int) -> Callable[[float, int], n
 
 
 def _split(clusters_at: Callable[[float, int], np.ndarray], n_clusters: int) -> np.ndarray:
-    """About so many clusters or more, if a high resolution gives them."""
-    resolution = 1.0
-    for _ in range(1, RESOLUTION_STEPS):
-        if clusters_at(resolution, SEARCH_ITERATIONS).max() + 1 >= n_clusters:
-            break
-        resolution *= RESOLUTION_STEP
-    return clusters_at(resolution, LEIDEN_ITERATIONS)
+    """About so many clusters or more, at the lowest step of the resolution that gives them, or at the last."""
+    too_few, enough, step = -1, RESOLUTION_STEPS - 1, 0
+    while enough - too_few > 1:
+        found = clusters_at(RESOLUTION_STEP**step, SEARCH_ITERATIONS).max() + 1
+        too_few, enough = (too_few, step) if found >= n_clusters else (step, enough)
+        ahead = math.ceil(math.log(n_clusters / found, RESOLUTION_STEP))  # counts grow about as it does
+        step = min(max(step + ahead, too_few + 1), enough - 1)
+    return clusters_at(RESOLUTION_STEP**enough, LEIDEN_ITERATIONS)
 
 
 def _settle(graph: sparse.csr_array, labels: np.ndarray) -> np.ndarray:

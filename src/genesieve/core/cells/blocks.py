@@ -235,6 +235,13 @@ class Blocks:
         return squares if self._weights is None else squares * self._weights**2
 
 
+def as_type(dtype: np.dtype[Any], *factors: np.ndarray) -> list[np.ndarray]:
+    """Factors in the precision of X; in double where those in no gauge leave the range of single precision."""
+    largest = max(float(factor.max(initial=0.0)) for factor in factors)
+    held = dtype if largest <= float(np.finfo(dtype).max) else np.dtype(np.float64)
+    return [factor.astype(held, copy=False) for factor in factors]
+
+
 # What is done to a block. These are functions of their own, free of the source, so that they can be sent to a cluster.
 
 

@@ -59,7 +59,8 @@ def best_free(n_genes: int) -> Callable[[Results], Found]:
             raise Missing(f"no label-free peer was measured at {n_genes} genes")
         margin, data, name = min(margins)
         tried = sum(name in {record["method"] for record in results.measured(n_genes=n_genes)} for name in others)
-        told = f"smallest margin {margin:+.3f} ({PEERS[name].title}, {data}), over {tried} peers and {len(mine)} sets"
+        sets = {each[1] for each in margins}
+        told = f"smallest margin {margin:+.3f} ({PEERS[name].title}, {data}); peers: {tried}, sets: {len(sets)}"
         return told, by_margin(margin) if len(margins) == tried * len(SETS) else OPEN
 
     return read

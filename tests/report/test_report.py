@@ -253,7 +253,7 @@ def test_confidence_is_shown_where_there_is_one(adata, tmp_path):
     assert "second program" in gs.report(adata, tmp_path / "r.html").read_text()
     adata.obs["ssnmf_confidence"] = np.where(np.arange(adata.n_obs) < 50, 0.2, 0.9)
     text = gs.report(adata, tmp_path / "r.html").read_text()
-    assert "The label of 25% of the cells is unsure (a confidence below 0.5)." in text
+    assert "The program of 25% of the cells is unsure (a confidence below 0.5)." in text
 
 
 @pytest.mark.usefixtures("plain")

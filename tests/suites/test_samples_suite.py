@@ -54,15 +54,16 @@ def test_samples_are_as_they_were_asked_for():
 
 def test_the_page_is_filled_from_records():
     found = {"f1": 1.0, "right": 8, "false": 0, "merged": 0, "n_shared": 8, "seconds": 1.0}
-    called = {name: {"found": True, "others": 1} for name in ("share", "usage", "wilcoxon over cells")}
-    rates = dict.fromkeys((*between.TESTS, "wilcoxon over cells"), 0.04)
+    names = ("share", "usage", between.AS_BATCHES, "true usages", between.OVER_CELLS)
+    called = {name: {"found": True, "others": 1} for name in names}
+    rates = dict.fromkeys((*between.TESTS, between.AS_BATCHES, between.OVER_CELLS), 0.04)
     records = {
         "shared/metaprograms, mild/0": {"kind": "shared", "what": "metaprograms, mild", **found},
         "nothing/8/0": {"kind": "nothing", "what": "8", "n_samples": 8, "n_permutations": 100, "rates": rates},
         "something/8/0": {"kind": "something", "what": "8", "n_samples": 8, "called": called},
     }
     page = filled((DOCS / "samples.md").read_text(), report.fill(Results(records)))
-    assert "100%, 1.0 others" in page
+    assert "100% of 1 draws, 1.0 others" in page
     assert "8.0 of 8" in page
     assert {goal.row(Results({})).measured for goal in goals.GOALS} == {"not measured"}
 

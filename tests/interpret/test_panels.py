@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +9,6 @@ from scipy import sparse
 import genesieve as gs
 from genesieve.core.cells.blocks import Blocks
 from genesieve.interpret import panels
-from genesieve.interpret.panels.neighbours import NeighboursKept
 
 seeds = st.integers(0, 2**32 - 1)
 N_GENES = 30
@@ -71,8 +68,7 @@ def test_panels_are_nested_and_keep_what_is_required(seed):
 @settings(max_examples=15, deadline=None)
 def test_each_gene_adds_most_to_what_those_before_it_show(seed, variation):
     s, chosen, left = draw(seed), [], set(range(N_GENES))
-    weights = panels.Weights(variation, 1 - variation, 0.0)
-    found = panels.choose_panel(s, free(), 5, weights=weights, bound=8.0)
+    found = panels.choose_panel(s, free(), 5, variation=variation, bound=8.0)
     for gene in found.genes.tolist():
         reached = {
             other: variation * kept_variation(s, [*chosen, other])
@@ -145,104 +141,6 @@ def test_the_gene_model_is_the_same_dense_and_sparse():
         np.testing.assert_allclose(got, expected)
     W, noise = panels.gene_model(X, H)
     np.testing.assert_allclose(noise, ((X - H @ W.T) ** 2).mean(axis=0))
-
-
-# ------------------------------------------------------------------------------------------------ neighbours
-
-
-@given(seeds, st.integers(3, 40))
-@settings(max_examples=25, deadline=None)
-def test_the_near_cell_of_a_triplet_is_nearer_than_the_next(seed, n_cells):
-    rng = np.random.default_rng(seed)
-    places = rng.normal(size=(n_cells, 3))
-    found = panels.draw_triplets(places, rng, n_triplets=100)
-    near, following = (((places[found.cell] - places[other]) ** 2).sum(axis=1) for other in (found.near, found.next))
-    assert len(found.cell) == 100
-    assert (near <= following).all()
-    assert (found.cell != found.near).all()
-    assert set(found.cell.tolist()) == set(range(n_cells))
-
-
-def test_two_cells_have_no_triplets_and_nothing_to_gain():
-    places = np.array([[0.0], [1.0]])
-    triplets = panels.draw_triplets(places, np.random.default_rng(0))
-    made = panels.nearness(triplets, np.zeros(2, dtype=int), lambda cells: places[cells], 1)
-    assert NeighboursKept(made).gains().tolist() == [0.0]
-    assert NeighboursKept(made).add(0)[0] == 0.0
-
-
-def drawn_nearness(seed: int, scale: float = 1.0) -> panels.Nearness:
-    rng = np.random.default_rng(seed)
-    values = rng.gamma(1.0, size=(40, 12)) * scale
-    triplets = panels.draw_triplets(values[:, :4], rng, n_triplets=200)
-    return panels.nearness(triplets, np.arange(40) % 3, lambda cells: values[cells], 12)
-
-
-@given(seeds)
-@settings(max_examples=15, deadline=None)
-def test_what_a_gene_adds_to_neighbours_sums_up_to_the_share_kept(seed):
-    state = NeighboursKept(drawn_nearness(seed))
-    assert state.share() == 0.5  # nothing is known
-    added = [state.add(gene)[0] for gene in range(12)]
-    np.testing.assert_allclose(0.5 + sum(added), state.share())
-    assert 0 <= state.share() <= 1
-
-
-@given(seeds)
-@settings(max_examples=15, deadline=None)
-def test_gains_of_neighbours_are_their_slopes(seed):
-    whole, panel, little = drawn_nearness(seed), slice(0, 4), 0.01  # of a gene beside those of a panel
-    faint = panels.Nearness(
-        np.column_stack([whole.margins[:, panel], whole.margins * np.float32(little)]),
-        np.concatenate([whole.spread[panel], whole.spread * little]),
-        whole.kinds,
-    )
-
-    def with_panel() -> NeighboursKept:
-        state = NeighboursKept(faint, clear=1.0)
-        for gene in range(4):
-            state.add(gene)
-        return state
-
-    gains = with_panel().gains()[4:]
-    added = np.array([with_panel().add(gene)[0] for gene in range(4, 16)])
-    np.testing.assert_allclose(added, gains, atol=0.05 * abs(gains).max())
-
-
-@given(seeds, st.sampled_from([0.25, 8.0]))
-@settings(max_examples=10, deadline=None)
-def test_neighbours_do_not_depend_on_the_scale_of_values(seed, scale):
-    states = [NeighboursKept(drawn_nearness(seed, factor)) for factor in (1.0, scale)]
-    for state in states:
-        for gene in (0, 5):
-            state.add(gene)
-    np.testing.assert_allclose(states[0].gains(), states[1].gains(), atol=1e-6)
-    np.testing.assert_allclose(states[0].share(), states[1].share(), atol=1e-6)
-
-
-def test_more_neighbours_are_kept_where_they_count():
-    """On the mean of a few draws: each step looks no further than the next gene."""
-
-    def kept(seed: int, weights: panels.Weights) -> float:
-        made = drawn_nearness(seed)
-        near = partial(_of, made)
-        found = panels.choose_panel(draw(seed, 12), free(12), 5, nearness=near, weights=weights)
-        np.testing.assert_allclose(found.neighbours.sum(), _share(made, found.genes) - 0.5)
-        return _share(made, found.genes)
-
-    with_them, without = panels.Weights(0.01, 0.0, 1.0), panels.Weights(1.0, 0.0, 0.001)
-    assert np.mean([kept(seed, with_them) - kept(seed, without) for seed in range(6)]) > 0.1
-
-
-def _share(made: panels.Nearness, genes: np.ndarray) -> float:
-    state = NeighboursKept(made)
-    for gene in genes:
-        state.add(int(gene))
-    return state.share()
-
-
-def _of(made: panels.Nearness, genes: np.ndarray) -> panels.Nearness:
-    return panels.Nearness(made.margins[:, genes], made.spread[genes], made.kinds)
 
 
 # ------------------------------------------------------------------------------------------------ the judgement

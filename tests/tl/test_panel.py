@@ -41,7 +41,7 @@ def test_a_panel_tells_what_to_expect(adata):
     assert set(types["type"]) == set(adata.obs["class"])
     confusion = adata.uns["ssnmf_panel_confusion"].drop(columns="type")
     np.testing.assert_allclose(confusion.sum(axis=1), 1.0)
-    assert table["reason"].str.contains("tells|follows|keeps").all()
+    assert table["reason"].str.contains("tells|follows").all()
 
 
 def test_limits_are_kept(adata):

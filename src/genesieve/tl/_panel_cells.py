@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,6 @@ from genesieve.core.cells.low_rank import products
 from genesieve.core.cells.sampling import WHOLE_CELLS
 from genesieve.core.cells.streamed import as_source
 from genesieve.core.cells.transform import Transform
-from genesieve.selection.standardise import dense
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -132,11 +130,6 @@ class PanelCells:
             values = stored_values(X)
             values[...] = np.expm1(values * np.log(self.log_base))
         return np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-
-    def reader_of(self, genes: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """What gives dense values (cells, genes) of cells of given numbers on some genes, as the platform sees them."""
-        X = select_genes(self.seen, genes)
-        return lambda cells: dense(X[cells])
 
     def values_of(self, genes: np.ndarray) -> np.ndarray:
         """Dense values (cells, genes) of some genes as the platform sees them, in their order."""

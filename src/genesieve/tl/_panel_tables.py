@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from genesieve.interpret.panels import Choice, Judgement, Weights
+from genesieve.interpret.panels import Choice, Judgement
+from genesieve.interpret.panels.choice import VARIATION
 
 INCLUDED = "asked for"
 
@@ -18,9 +19,8 @@ def panel_table(
     choice: Choice,
     included: np.ndarray,
     pairs: list[str],
-    kinds: list[str],
 ) -> pd.DataFrame:
-    """One row a gene of a panel, in the order of choice; all go by these genes, names by the numbers in the choice."""
+    """One row a gene of a panel, in the order of choice; all go by these genes, ``pairs`` by the numbers in it."""
     programs = shares.argmax(axis=1)
     rows = np.arange(len(genes))
     return pd.DataFrame(
@@ -32,24 +32,16 @@ def panel_table(
             "expression": expression,
             "variation": choice.variation,
             "separation": choice.separation,
-            "neighbours": choice.neighbours,
-            "reason": [INCLUDED if included[row] else _reason(choice, row, pairs, kinds) for row in rows.tolist()],
+            "reason": [INCLUDED if included[row] else _reason(choice, row, pairs) for row in range(len(genes))],
         }
     )
 
 
-def _reason(choice: Choice, row: int, pairs: list[str], kinds: list[str]) -> str:
-    """What a gene adds most to."""
-    weights = Weights()
-    said = {
-        f"follows leading direction {choice.direction[row] + 1} of the variation": weights.variation
-        * choice.variation[row],
-    }
-    if choice.pair[row] >= 0:
-        said[pairs[choice.pair[row]]] = weights.separation * choice.separation[row]
-    if choice.kind[row] >= 0:
-        said[f"keeps cells of {kinds[choice.kind[row]]} near their like"] = weights.neighbours * choice.neighbours[row]
-    return max(said, key=said.__getitem__)
+def _reason(choice: Choice, row: int, pairs: list[str]) -> str:
+    by_variation = VARIATION * choice.variation[row] >= (1 - VARIATION) * choice.separation[row]
+    if by_variation or choice.pair[row] < 0:
+        return f"follows leading direction {choice.direction[row] + 1} of the variation"
+    return pairs[choice.pair[row]]
 
 
 def pair_names(pairs: np.ndarray, groups: np.ndarray, types: np.ndarray, names: list[str], kind: str) -> list[str]:

@@ -15,18 +15,13 @@ from genesieve.core.cells.sources import single_threaded_blas
 from genesieve.core.schedule import score_cells
 from genesieve.interpret.genes import specificity
 from genesieve.interpret.panels import (
-    Nearness,
     choose_panel,
-    draw_triplets,
     gene_model,
     gene_statistics,
     group_cells,
     judge_panel,
     leading_scores,
-    nearness,
 )
-from genesieve.interpret.panels.neighbours import NEIGHBOUR_DIRECTIONS
-from genesieve.interpret.panels.statistics import DIRECTIONS
 from genesieve.metrics import nmi
 from genesieve.tl._panel_cells import PanelCells, Platform
 from genesieve.tl._panel_request import Allowed, Limits, Request
@@ -64,9 +59,8 @@ def panel(
     """Choose a targeted panel of genes, and say how well it does.
 
     Genes are chosen one by one, each the one that adds most to what those before it show: to the share of the leading
-    variation that a linear prediction from the panel explains, to how well groups of cells are told apart, and to the
-    share of cells' neighbours that stay nearer than other cells by the panel's genes. So the first k genes of a panel
-    are the panel of size k. No types need to be known; where they are, ``labels`` names them,
+    variation that a linear prediction from the panel explains, and to how well groups of cells are told apart. So the
+    first k genes of a panel are the panel of size k. No types need to be known; where they are, ``labels`` names them,
     and it is these that are told apart. Cells are then judged by the panel's genes alone, as in an experiment that
     measures nothing else.
 
@@ -110,8 +104,8 @@ def panel(
     pandas.DataFrame
         One row a gene, in the order of choice: ``gene``, the ``program`` that it speaks for most, its ``weight`` there,
         ``specificity``, that program's share in the gene's weight, its mean ``expression``, what it added when it was
-        chosen to the ``variation`` kept, to the ``separation`` of groups and to the ``neighbours`` kept, and the
-        ``reason`` in words. Also written to ``uns["ssnmf_panel"]``. These are written too:
+        chosen to the ``variation`` kept and to the ``separation`` of groups, and the ``reason`` in words. Also written
+        to ``uns["ssnmf_panel"]``. These are written too:
 
         ``uns["ssnmf_panel_fit"]``
             Of the whole panel, also in ``attrs`` of the table: ``agreement``, the share of cells with the same program
@@ -162,16 +156,10 @@ def _designed(
     W, _ = gene_model(cells.X, cells.usages)
     shares = specificity(W)
     rules = request.rules(shares.argmax(axis=1), cells.expression, fit.rank)
-    places = leading_scores(cells.blocks, rng, n_directions=NEIGHBOUR_DIRECTIONS)
-    scores = places[:, :DIRECTIONS]
+    scores = leading_scores(cells.blocks, rng)
     groups = group_cells(scores, random_state) if known is None else cells.large_types
     statistics = gene_statistics(cells.seen_blocks, scores, groups)
-    triplets = draw_triplets(places, rng)
-
-    def near(genes: np.ndarray) -> Nearness:
-        return nearness(triplets, cells.types, cells.reader_of(genes), len(genes))
-
-    choice = choose_panel(statistics, rules, request.n_genes, nearness=near)
+    choice = choose_panel(statistics, rules, request.n_genes)
     chosen = choice.genes
     judgement = judge_panel(cells.values_of(chosen), scores, cells.types, len(cells.names), rng)
     kind = "program " if known is None else ""
@@ -183,7 +171,6 @@ def _designed(
         choice,
         rules.required[chosen],
         pair_names(statistics.pairs, groups, cells.types, cells.names, kind),
-        [f"{kind}{name}" for name in cells.names],
     )
     quality = {**_agreement(cells, fit, W, chosen), **summary(judgement)}
     write_found(

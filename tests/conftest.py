@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import sys
 from collections import Counter
 from dataclasses import dataclass
 
@@ -28,6 +29,14 @@ class Reference:
     results: dict[str, Factors]
     nmi: dict[str, list[float]]  # arithmetic mean, of each start
     arrays: dict[str, np.ndarray]
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    """No test meets a figure that another left open, whichever of them a worker runs first."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
@@ -26,6 +27,7 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 import genesieve as gs
+from genesieve import workflow
 from genesieve.core.cells.intact import check_intact
 
 N_CELLS, N_GENES = 40, 30
@@ -199,6 +201,15 @@ def test_the_line_says_where_the_damage_is(tmp_path):
         gs.io.read(tmp_path / "far.h5ad")
 
 
+def test_a_shape_that_no_memory_holds_is_told_with_the_file(tmp_path):
+    ad.AnnData(whole()).write_h5ad(tmp_path / "data.h5ad")
+    with h5py.File(tmp_path / "data.h5ad", "a") as file:
+        file["X"].attrs["shape"] = np.array([1 << 60, N_GENES])
+    with pytest.raises((gs.io.FileError, MemoryError), match=r"data\.h5ad") as caught:
+        gs.io.read(tmp_path / "data.h5ad")
+    assert len(str(caught.value).splitlines()) == 1
+
+
 @pytest.mark.parametrize("slot", ["obsp", "varp", "obsm", "varm"])
 def test_other_matrices_of_a_file_are_looked_at(tmp_path, slot):
     size = N_CELLS if slot.startswith("obs") else N_GENES
@@ -320,6 +331,39 @@ def test_an_anndata_is_looked_at(slot, damage):
         use(adata)
 
 
+@pytest.fixture(scope="module")
+def analysed() -> ad.AnnData:
+    adata = ad.AnnData(whole(), obs={"sample": ["a", "b"] * (N_CELLS // 2)})
+    gs.pp.prepare(adata, min_cells=1)
+    gs.tl.ssnmf(adata, 2, 10, clusters=False)
+    return adata
+
+
+AFTER_A_FIT: dict[str, Callable[[ad.AnnData, ad.AnnData], Any]] = {
+    "gene_scores": lambda adata, _: gs.tl.gene_scores(adata),
+    "cluster": lambda adata, _: gs.tl.cluster(adata, 2),
+    "panel": lambda adata, _: gs.tl.panel(adata, 5),
+    "path": lambda adata, _: gs.tl.path(adata, 2, [5]),
+    "select": lambda adata, _: gs.tl.select(adata),
+    "metaprograms": lambda adata, _: gs.tl.metaprograms(adata, "sample", [2], 5, min_cells=5),
+    "project": lambda adata, fitted: gs.tl.project(adata, fitted, key_added="new"),
+    "prepare_like": lambda adata, fitted: gs.pp.prepare_like(adata, fitted),
+    "run": lambda adata, _: workflow.run(adata, "never", rank=2, genes=5),
+}
+
+
+@pytest.mark.parametrize("whole_or_view", [slice(None), slice(3, 35)])
+@pytest.mark.parametrize("use", AFTER_A_FIT)
+def test_whatever_reads_values_after_a_fit_looks_at_them(tmp_path, monkeypatch, analysed, use, whole_or_view):
+    monkeypatch.chdir(tmp_path)
+    adata = analysed.copy()
+    adata.X = broken(whole(), "an index far too large")
+    adata = adata if whole_or_view == slice(None) else adata[whole_or_view]
+    with pytest.raises(ValueError, match="is damaged"):
+        AFTER_A_FIT[use](adata, analysed)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_other_storage_is_looked_at():
     places = sparse.coo_matrix(whole())
     places.col = places.col.copy()
@@ -359,6 +403,48 @@ def test_texts_that_the_library_would_walk_for_ever_are_refused(tmp_path, open_f
     content[start + 24 : start + 32] = size.to_bytes(8, "little")
     (tmp_path / "data.h5ad").write_bytes(content)
     with pytest.raises(gs.io.FileError, match=f"the texts at byte {start} break off at byte {start + 16}"):
+        open_file(tmp_path / "data.h5ad")
+
+
+def link_to_itself(file: h5py.File) -> None:
+    file["uns/all"] = file["/"]
+
+
+def link_by_name(file: h5py.File) -> None:
+    file["uns/all"] = h5py.SoftLink("/uns")
+
+
+def nest(file: h5py.File) -> None:
+    file.create_group("uns/" + "/".join("a" * 80))
+
+
+def double(file: h5py.File) -> None:
+    for number in range(40):
+        group, below = file.require_group(f"of/{number}"), file.require_group(f"of/{number + 1}")
+        group["left"], group["right"] = below, below
+    file["uns/all"] = file["of/0"]
+
+
+@pytest.mark.parametrize("open_file", [gs.io.read, gs.io.open_in_file])
+@pytest.mark.parametrize("circle", [link_to_itself, link_by_name, nest, double])
+def test_groups_without_an_end_are_refused_before_h5py_loses_its_lock(tmp_path, open_file, circle):
+    ad.AnnData(whole()).write_h5ad(tmp_path / "data.h5ad")
+    with h5py.File(tmp_path / "data.h5ad", "a") as file:
+        circle(file)
+    with pytest.raises(gs.io.FileError, match=r"holds itself|groups must be at most 64 deep"):
+        open_file(tmp_path / "data.h5ad")
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(h5py.is_hdf5, tmp_path / "data.h5ad").result(timeout=60)
+
+
+@pytest.mark.parametrize("note", ["_index", "column-order"])
+@pytest.mark.parametrize("name", [".", "/", "/obs", "kind/."])
+@pytest.mark.parametrize("open_file", [gs.io.read, gs.io.open_in_file])
+def test_a_table_that_is_its_own_column_is_refused(tmp_path, open_file, name, note):
+    ad.AnnData(whole()).write_h5ad(tmp_path / "data.h5ad")
+    with h5py.File(tmp_path / "data.h5ad", "a") as file:
+        file["obs"].attrs[note] = name if note == "_index" else [name]
+    with pytest.raises(gs.io.FileError, match=r"the table 'obs' has itself, or what it stands in, as its column"):
         open_file(tmp_path / "data.h5ad")
 
 

@@ -12,7 +12,6 @@ from types import FunctionType, ModuleType
 
 import matplotlib as mpl
 import pytest
-from matplotlib import pyplot as plt
 from typer.main import get_command
 
 import genesieve as gs
@@ -23,7 +22,7 @@ DOCS = README.parent / "docs"
 PAGES = [README, *sorted(DOCS.glob("*.md"))]
 NOTEBOOKS = sorted((DOCS / "tutorials").glob("[!i]*.md"))  # these run when the pages are built
 # The others start from files or clusters of the reader's own.
-RUN = ["README.md", "cli.md", "report.md"]
+RUN = ["README.md", "api.md", "cli.md", "report.md"]
 
 
 def code(page: Path, language: str) -> list[str]:
@@ -42,7 +41,6 @@ def test_the_python_of_a_page_runs(name, tmp_path, monkeypatch):
     names: dict[str, object] = {}
     for number, block in enumerate(code(named(name), "python")):
         exec(compile(block, f"{name}, block {number}", "exec"), names)
-    plt.close("all")
 
 
 @pytest.mark.parametrize("page", [*PAGES, *NOTEBOOKS], ids=lambda page: page.name)
@@ -85,6 +83,15 @@ def test_the_snippet_for_scanpy_prepares_the_genes_of_the_demo(tmp_path, monkeyp
 
 
 # ------------------------------------------------------------------------------------------------------------- the site
+
+
+def test_the_tests_that_a_page_names_exist():
+    named_tests = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (DOCS / "reliability.md").read_text(encoding="utf-8"))
+    assert named_tests
+    missing = [
+        name for file, name in named_tests if f"def {name}(" not in (README.parent / file).read_text(encoding="utf-8")
+    ]
+    assert missing == []
 
 
 def contents(page: Path) -> list[str]:

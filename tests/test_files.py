@@ -64,3 +64,9 @@ def test_names_in_errors_are_cut_where_they_get_many():
     assert first_few(range(3)) == "0, 1, 2"
     assert first_few(range(4)) == "0, 1, 2, ..."
     assert first_few([]) == listing([]) == ""
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    told = r"table\.tsv must be in a folder that exists, got none at .*none$"
+    with pytest.raises(FileNotFoundError, match=told), write_whole(tmp_path / "none" / "table.tsv"):
+        pass

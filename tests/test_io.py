@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from scipy.io import mmwrite
 
-from genesieve.io import FileError, RequestError, read
+from genesieve.io import FileError, RequestError, open_in_file, read
 from genesieve.workflow.provenance import fingerprint
 
 GENES = ["A,1", 'say "x"', "<b>", "ä°", "007", "NA", "G7"]
@@ -190,3 +190,20 @@ def test_a_table_that_would_be_filled_up_or_cut_is_refused(tmp_path, text, says)
     (tmp_path / "x.csv").write_text(text)
     with pytest.raises(FileError, match=says):
         read(tmp_path / "x.csv", cells_in="rows")
+
+
+def test_a_long_name_is_cut_in_an_error(tmp_path):
+    (tmp_path / "x.csv").write_text(f"c,{'x' * 5000}\na,b\n")
+    with pytest.raises(FileError, match="other things in column 'xxx") as caught:
+        read(tmp_path / "x.csv", cells_in="rows")
+    assert len(str(caught.value)) < 500
+
+
+def test_a_file_that_cannot_be_read_in_place_is_closed(data, tmp_path):
+    data.write_h5ad(tmp_path / "x.h5ad")
+    with h5py.File(tmp_path / "x.h5ad", "a") as file:
+        del file["obs"]
+    with pytest.raises(FileError) as caught:
+        open_in_file(tmp_path / "x.h5ad")
+    h5py.File(tmp_path / "x.h5ad", "a").close()  # which HDF5 refuses for a file that is open
+    assert caught.value

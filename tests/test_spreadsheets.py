@@ -9,7 +9,7 @@ import pytest
 
 from genesieve._spreadsheets import without_formulas
 
-HOSTILE = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1"]
+HOSTILE = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "\uff1d1+1"]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -26,13 +26,16 @@ class Batches(Suite):
         parser.add_argument("--levels", nargs="*", default=list(LEVELS), choices=LEVELS, metavar="NAME")
         parser.add_argument("--effects", nargs="*", type=float, default=list(EFFECTS), metavar="SPREAD")
         parser.add_argument("--kang", nargs="*", default=list(report.KANG), choices=list(report.KANG), metavar="HOW")
+        ways = list(report.INTERFERON)
+        parser.add_argument("--interferon", nargs="*", default=ways, choices=ways, metavar="HOW")
         parser.add_argument("--seeds", type=int, default=2, help="seeds 0, 1, ... of everything")
 
     def batches(self, given: Namespace) -> list[list[Job]]:
         size, seeds = QUICK if given.quick else {}, range(given.seeds)
         drawn = [(level, effect, seed) for level in given.levels for effect in given.effects for seed in seeds]
         planted = [[job("planted", level, effect, seed, size)] for level, effect, seed in drawn]
-        return planted + [[job("kang", how, 0.0, seed, {})] for how in given.kang for seed in seeds]
+        real = {"kang": given.kang, "interferon": given.interferon}
+        return planted + [[job(kind, how, 0.0, seed, {})] for kind in real for how in real[kind] for seed in seeds]
 
     def fill(self, results: Results, given: Namespace, images: Path) -> dict[str, str]:
         return report.fill(results)

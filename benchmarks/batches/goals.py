@@ -10,6 +10,7 @@ from benchmarks.harness.results import Results
 
 GOAL_LEVEL, GOAL_EFFECT = "medium", 0.3
 MOST_LOST, MOST_AREA, MOST_GENES, LEAST_NMI, TENTH, MOST_COST = 0.02, 0.55, 0.02, 0.70, 0.1, 1.5
+LEVEL = 0.05
 
 
 def planted_mean(results: Results, level: str, effect: float, how: str, field: str) -> float:
@@ -22,10 +23,10 @@ def planted_mean(results: Results, level: str, effect: float, how: str, field: s
 
 def kang_mean(results: Results, how: str, field: str) -> float:
     """Over the seeds."""
-    found = results.measured(kind="kang", what=how)
+    found = [record[field] for record in results.measured(kind="kang", what=how) if field in record]
     if not found:
         raise Missing(f"{how} not measured")
-    return mean(record[field] for record in found)
+    return mean(found)
 
 
 def verdict(met: bool) -> str:
@@ -55,14 +56,37 @@ def types(results: Results) -> Found:
 
 
 def against_harmony(results: Results) -> Found:
+    """The peer's best resolution, told by the types; its default, the last that was tried, beside it."""
     ours, theirs = (kang_mean(results, how, "cell_type") for how in ("known", "harmony"))
+    default = mean(record["by_setting"][-1] for record in results.measured(kind="kang", what="harmony"))
     ratio = kang_mean(results, "known", "cpu") / kang_mean(results, "harmony", "cpu")
-    return f"{ours:.3f} against {theirs:.3f} at {ratio:.2f} of the CPU time", verdict(ours > theirs and ratio <= TENTH)
+    told = f"{ours:.3f} against {theirs:.3f} ({default:.3f} at its default resolution) at {ratio:.2f} of the CPU time"
+    return told, verdict(ours > theirs and ratio <= TENTH)
+
+
+def against_cnmf(results: Results) -> Found:
+    ours, theirs = (kang_mean(results, how, "cell_type") for how in ("known", "cnmf"))
+    ratio = kang_mean(results, "known", "cpu") / kang_mean(results, "cnmf", "cpu")
+    return f"{ours:.3f} against {theirs:.3f} at {ratio:.3f} of the CPU time", verdict(ours > theirs and ratio <= TENTH)
+
+
+def one_interferon_program(results: Results) -> Found:
+    """The worst of all fits: interferon genes strongest in one program, and how surely it is called different."""
+    found = results.measured(kind="interferon")
+    if not found:
+        raise Missing("not measured")
+    least, most = min(record["strongest"] for record in found), max(record["p_adjusted"] for record in found)
+    n_genes, n_donors = found[0]["n_interferon"], found[0]["n_donors"]
+    told = f"{least} of {n_genes} interferon genes strongest in one program, adjusted p {most:.0e} ({n_donors} donors)"
+    return f"{told}, the worst of {len(found)} fits", verdict(least == n_genes and most <= LEVEL)
 
 
 def cost(results: Results) -> Found:
-    ratio = kang_mean(results, "known", "cpu") / kang_mean(results, "ignored", "cpu")
-    return f"{ratio:.2f} of the CPU time on Kang, from counts to labels", verdict(ratio <= MOST_COST)
+    ratio, whole = (
+        kang_mean(results, "known", field) / kang_mean(results, "ignored", field) for field in ("fit_cpu", "cpu")
+    )
+    told = f"{ratio:.2f} of the CPU time of a fit on Kang, {whole:.2f} from counts to labels and clusters"
+    return told, verdict(ratio <= MOST_COST)
 
 
 GOALS = [
@@ -71,5 +95,9 @@ GOALS = [
     Goal("selected genes planted, to within 2 % of the fit without effects", genes),
     Goal(f"Kang: types by NMI at least {LEAST_NMI:.2f} with the condition as batch", types),
     Goal("Kang: better than scanpy, Harmony and Leiden at a tenth of the time", against_harmony),
+    Goal("Kang: better than cNMF on counts that Harmony corrected, at a tenth of the time", against_cnmf),
+    Goal(
+        "Kang: the interferon program is one program, and called different between conditions", one_interferon_program
+    ),
     Goal(f"at most {MOST_COST} times the time of a fit without batches", cost),
 ]

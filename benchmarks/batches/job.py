@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.batches import kang, planted
+from benchmarks.batches import interferon, kang, planted
 from benchmarks.harness.results import Record
 
 
 def take(kind: str, what: str, effect: float, seed: int, size: dict[str, Any]) -> Record:
     """What a job measures."""
-    return kang.measure(what, seed) if kind == "kang" else planted.measure(what, effect, seed, size)
+    if kind == "planted":
+        return planted.measure(what, effect, seed, size)
+    return {"kang": kang.measure, "interferon": interferon.measure}[kind](what, seed)

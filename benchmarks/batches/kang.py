@@ -1,6 +1,7 @@
 """Blood cells with and without interferon: types found with and without the condition named, beside Harmony.
 
-``GENESIEVE_HARMONY_PYTHON`` names a Python that has scanpy and harmonypy; without it, this one is tried.
+``GENESIEVE_HARMONY_PYTHON`` names a Python that has scanpy and harmonypy, ``GENESIEVE_CNMF_PYTHON`` one that has cnmf,
+scikit-misc and a harmonypy before 0.1, as cnmf's ``Preprocess`` asks; without them, this one is tried.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import json
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,12 +21,7 @@ if TYPE_CHECKING:
     from anndata import AnnData
 
 N_TYPES, COLUMN = 8, "condition"
-PYTHON = "GENESIEVE_HARMONY_PYTHON"
-SCRIPT = Path(__file__).with_name("harmony_script.py")
 WARM_UP = 2500  # cells: enough for every step of a fit
-# Genes that interferon raises in every cell: the program that has most of them is the interferon program.
-INTERFERON = ("ISG15", "IFI6", "ISG20", "IFIT3", "IFIT1", "MX1", "LY6E", "IFIT2", "OAS1", "IFI44L")
-RESOLUTIONS = (0.1, 0.2, 0.3, 0.5, 0.8, 1.0)
 FITS: dict[str, dict[str, Any]] = {
     "ignored": {},
     "known": {"batch_key": COLUMN},
@@ -34,10 +30,27 @@ FITS: dict[str, dict[str, Any]] = {
 }
 
 
+class Elsewhere(NamedTuple):
+    """A peer that a Python of its own runs."""
+
+    python: str  # the variable that names it
+    script: str
+    packages: tuple[str, ...]
+    settings: tuple[float, ...]  # resolutions of Leiden, its default last, or the number of programs
+
+
+PEERS = {
+    "harmony": Elsewhere(
+        "GENESIEVE_HARMONY_PYTHON", "harmony_script.py", ("scanpy", "harmonypy"), (0.1, 0.2, 0.3, 0.5, 0.8, 1.0)
+    ),
+    "cnmf": Elsewhere("GENESIEVE_CNMF_PYTHON", "cnmf_script.py", ("cnmf", "harmonypy"), (N_TYPES,)),
+}
+
+
 def measure(how: str, seed: int) -> dict[str, Any]:
-    """One fit, or the peer."""
+    """One fit, or a peer."""
     adata = DATA["kang"].read()
-    return harmony(adata, seed) if how == "harmony" else fit(adata, how, seed)
+    return elsewhere(adata, PEERS[how], seed) if how in PEERS else fit(adata, how, seed)
 
 
 def fit(adata: AnnData, how: str, seed: int) -> dict[str, Any]:
@@ -46,11 +59,25 @@ def fit(adata: AnnData, how: str, seed: int) -> dict[str, Any]:
 
     few = gs.pp.prepare(adata[:WARM_UP], copy=True)  # compiled code is read before the clock runs
     gs.tl.ssnmf(few, N_TYPES, few.n_vars, **FITS[how])
-    began, worked = time.perf_counter(), time.process_time()
+    began = clock()
     gs.pp.prepare(adata)
-    gs.tl.ssnmf(adata, N_TYPES, adata.n_vars, random_state=seed, **FITS[how])
-    spent = {"seconds": time.perf_counter() - began, "cpu": time.process_time() - worked}
-    return {**scores(adata, adata.obs["ssnmf"]), **spent, **interferon(adata)}
+    prepared = clock()
+    gs.tl.ssnmf(adata, N_TYPES, adata.n_vars, random_state=seed, clusters=False, **FITS[how])
+    fitted = clock()
+    found = scores(adata, adata.obs["ssnmf"])
+    if "labels" in FITS[how]:
+        spent = fitted - began
+    else:  # what a fit does by itself: clusters beside the programs
+        before = clock()
+        gs.tl.cluster(adata, random_state=seed)
+        spent = clock() - before + fitted - began
+        found["clusters"] = scores(adata, adata.obs["ssnmf_cluster"])["cell_type"]
+    return {**found, "seconds": spent[0], "cpu": spent[1], "fit_cpu": (fitted - prepared)[1]}
+
+
+def clock() -> np.ndarray:
+    """Seconds, and those of processors."""
+    return np.array([time.perf_counter(), time.process_time()])
 
 
 def scores(adata: AnnData, labels: Any) -> dict[str, float]:
@@ -61,26 +88,19 @@ def scores(adata: AnnData, labels: Any) -> dict[str, float]:
     return {name: nmi(adata.obs[name].to_numpy(str), found) for name in ("cell_type", COLUMN)}
 
 
-def interferon(adata: AnnData) -> dict[str, float]:
-    """How many of the interferon genes are strongest in one program, and how well its usage tells the condition."""
-    from sklearn.metrics import roc_auc_score
-
-    weights = adata.varm["ssnmf"][adata.var_names.isin(INTERFERON)]
-    strongest = np.bincount(weights.argmax(axis=1), minlength=weights.shape[1])
-    usage = adata.obsm["X_ssnmf"][:, strongest.argmax()]
-    area = roc_auc_score(adata.obs[COLUMN].to_numpy(str) == "stimul", usage)
-    return {"interferon": float(strongest.max() / len(weights)), "interferon_area": float(area)}
-
-
-def harmony(adata: AnnData, seed: int) -> dict[str, Any]:
-    """Scanpy's usual way with Harmony, Leiden at the resolution that agrees best with the types."""
+def elsewhere(adata: AnnData, peer: Elsewhere, seed: int) -> dict[str, Any]:
+    """A peer in its own Python; of its settings the one whose labels agree best with the types."""
     import pandas as pd
 
-    versions = installed_there(PYTHON, "harmonypy")() | installed_there(PYTHON, "scanpy")()
+    versions = {}
+    for package in peer.packages:
+        versions |= installed_there(peer.python, package)()
     with TemporaryDirectory() as name:
         adata.write_h5ad(Path(name) / "cells.h5ad")
-        run_python(PYTHON, str(SCRIPT), name, COLUMN, str(seed), *map(str, RESOLUTIONS))
+        script = str(Path(__file__).with_name(peer.script))
+        run_python(peer.python, script, name, COLUMN, str(seed), *map(str, peer.settings))
         labels = pd.read_csv(Path(name) / "labels.csv", dtype=str)
         spent = json.loads((Path(name) / "spent.json").read_text())
-    tried = [{**scores(adata, labels[resolution]), **spent[resolution]} for resolution in labels]
-    return {**max(tried, key=lambda trial: trial["cell_type"]), "versions": versions}
+    tried = [{**scores(adata, labels[setting]), **spent[setting]} for setting in labels]
+    best = max(tried, key=lambda trial: trial["cell_type"])
+    return {**best, "by_setting": [trial["cell_type"] for trial in tried], "versions": versions}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import mean
+
 from benchmarks.batches import goals
 from benchmarks.batches.goals import kang_mean, planted_mean
 from benchmarks.batches.planted import EFFECTS, LEVELS
@@ -22,8 +24,20 @@ KANG = {
     "ignored_graph": "graph labels, condition not named",
     "known_graph": "graph labels, condition as batch",
     "harmony": "scanpy, Harmony, Leiden (best of six resolutions)",
+    "cnmf": "Harmony on counts, cNMF (`Preprocess`, 20 restarts)",
 }
-KANG_FIELDS = {"cell_type": "types (NMI)", "condition": "condition (NMI)", "seconds": "s", "cpu": "CPU s"}
+INTERFERON = {
+    "bag": "all cells as one bag",
+    "donors": '`batch_key="donor"`',
+    "activities": '`batch_key="donor", orthogonality=0`',
+}
+KANG_FIELDS = {
+    "cell_type": "types (NMI)",
+    "condition": "condition (NMI)",
+    "clusters": "types, by clusters beside programs",
+    "seconds": "s",
+    "cpu": "CPU s",
+}
 
 
 def fill(results: Results) -> dict[str, str]:
@@ -32,6 +46,7 @@ def fill(results: Results) -> dict[str, str]:
         "goals": goal_table([goal.row(results) for goal in goals.GOALS]),
         "planted": planted_table(results),
         "kang": kang_table(results),
+        "interferon": interferon_table(results),
     }
 
 
@@ -54,6 +69,23 @@ def kang_table(results: Results) -> str:
         ["labels", *KANG_FIELDS.values()],
         [[title, *(_mean(results, how, field) for field in KANG_FIELDS)] for how, title in KANG.items()],
     )
+
+
+def interferon_table(results: Results) -> str:
+    """The interferon program of every fit; the largest p-value of the seeds."""
+    body = []
+    for how, title in INTERFERON.items():
+        found = results.measured(kind="interferon", what=how)
+        if found:
+            means = {name: mean(record[name] for record in found) for name in ("area", "reference_mean", "mean")}
+            genes = f"{min(record['strongest'] for record in found)} of {found[0]['n_interferon']}"
+            shares = [f"{means['reference_mean']:.1%}", f"{means['mean']:.1%}"]
+            most = f"{max(record['p_adjusted'] for record in found):.0e}"
+            body.append([title, genes, f"{means['area']:.3f}", *shares, most, str(len(found))])
+        else:
+            body.append([title, *[NONE] * 6])
+    heads = ["genes strongest in one program", "condition told by its usage (area)", "share, control", "stimulated"]
+    return table(["fit", *heads, "adjusted p, at most", "seeds"], body)
 
 
 def _mean(results: Results, how: str, field: str) -> str:

@@ -231,10 +231,16 @@ def _spelling(missing: list[str], names: Any) -> str:
 def find_genes(adata: AnnData, genes: str | Iterable[str], name: str) -> np.ndarray:
     """Mask of the named genes; all must be there."""
     wanted = [genes] if isinstance(genes, str) else [str(gene) for gene in genes]
-    missing = [gene for gene in wanted if gene not in adata.var_names]
-    if missing:
-        raise ValueError(
-            f"{name} must be genes of adata, got {listing(missing)}, which adata.var_names"
-            f" (like {listing(adata.var_names[:3])}) does not have{_spelling(missing, adata.var_names)}"
-        )
+    unknown = unknown_genes(adata, wanted)
+    if unknown:
+        raise ValueError(f"{name} must be genes of adata, got {unknown}")
     return np.asarray(adata.var_names.isin(wanted))
+
+
+def unknown_genes(adata: AnnData, genes: Iterable[str]) -> str:
+    """Those of the names that no gene has, with the nearest spelling, for a message; empty where all are there."""
+    missing = [gene for gene in map(str, genes) if gene not in adata.var_names]
+    if not missing:
+        return ""
+    there = f"which adata.var_names (like {listing(adata.var_names[:3])}) does not have"
+    return f"{listing(missing)}, {there}{_spelling(missing, adata.var_names)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,3 +118,9 @@ def first_few(names: Iterable[object]) -> str:
     """The first names as an example, plain."""
     shown = [str(name) for name in names]
     return ", ".join(shown[:FEW]) + (", ..." if len(shown) > FEW else "")
+
+
+def is_ours(category: type[Warning], filename: str) -> bool:
+    """Whether genesieve gave a warning; scikit-learn wraps `fit_transform`, so some seem to come from there."""
+    named = category is UserWarning or category.__name__ == "ConvergenceWarning"
+    return named and not {"genesieve", "sklearn"}.isdisjoint(Path(filename).parts)

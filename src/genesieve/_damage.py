@@ -6,7 +6,7 @@ it on the spot for ever, where no signal and no thread of Python can reach it. (
 III.E.) SciPy's reader of Matrix Market files leaves its memory where a line holds a zero byte, and takes the part of a
 line that it understands for the whole; pandas takes what stands before a zero byte. Stores of zarr may
 name a codec that unpickles, which runs whatever the file says. Parts of an HDF5 file may stand in other files, any that
-the reader of it may read.
+the reader of it may read, and groups in themselves.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ import json
 import mmap
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["check_codecs", "check_hdf5", "check_matrix_market", "check_text"]
+__all__ = ["check_codecs", "check_hdf5", "check_matrix_market", "check_text", "closed_on_failure"]
 
 SIGNATURE = b"GCOL\x01\x00\x00\x00"  # with the version and three reserved bytes, so that chance does not write it
 HEADER = 16  # bytes, of a collection and of each object in it
 # How much of a file is looked through at either end: texts stand before and after the values of X, which may be large.
 REACH = 1 << 30
+# Groups in one another, and in all: where Python gives up on deeper ones, h5py keeps its lock, which threads wait for.
+DEEPEST, MOST_GROUPS = 64, 20_000
 METADATA = {".zarray", ".zgroup", ".zmetadata", "zarr.json"}  # of zarr
 PIECE = 1 << 20  # bytes of a text that are looked at together
 SHOWN_LETTERS = 60  # of a line that is not as it should be
@@ -33,10 +36,26 @@ OF_WHOLE = b"0123456789 \t\r\n"
 OF_REAL = OF_WHOLE + b".eE+-"
 
 
+@contextmanager
+def closed_on_failure(opened: Any) -> Iterator[Any]:
+    """A file, or a store that needs no closing; where it cannot be read it does not stay open."""
+    try:
+        yield opened
+    except BaseException:
+        if hasattr(opened, "close"):
+            opened.close()
+        raise
+
+
 def check_hdf5(path: Path) -> None:
     """Raise ValueError if the library would never come back from a file, or lead to another one."""
+    import h5py
+
     _check_heaps(path)
-    _check_links(path)
+    with h5py.File(path, "r") as file:
+        _check_links(file)
+        _check_depth(file.id, (h5py.h5o.get_info(file["/"].id).addr,), iter(range(MOST_GROUPS)))
+        _check_columns(file)
 
 
 def _check_heaps(path: Path) -> None:
@@ -77,7 +96,7 @@ def _number(held: mmap.mmap, place: int) -> int:
     return int.from_bytes(held[place : place + 8], "little")
 
 
-def _check_links(path: Path) -> None:
+def _check_links(file: Any) -> None:
     """Raise ValueError if a part of an HDF5 file stands in another file."""
     import h5py
 
@@ -91,10 +110,49 @@ def _check_links(path: Path) -> None:
         files += [part.file_name for part in item.virtual_sources() if part.file_name != "."] if item.is_virtual else []
         return f"the values of {name!r} are in {files[0]!r}" if files else None
 
-    with h5py.File(path, "r") as file:  # a visit ends with the first answer
-        found = file.visititems_links(elsewhere) or file.visititems(kept_elsewhere)
+    found = file.visititems_links(elsewhere) or file.visititems(kept_elsewhere)  # a visit ends with the first answer
     if found:
         raise ValueError(f"{found}, and no other file is read")
+
+
+def _check_depth(group: Any, above: tuple[int, ...], left: Iterator[int]) -> None:
+    """Raise ValueError if a group holds itself, or groups stand in one another without an end, as links can make it.
+
+    ``group`` is an identifier of h5py, ``above`` has the places in the file of all groups that it stands in.
+    """
+    from h5py import h5g, h5o
+
+    for name in group:
+        try:
+            about = h5o.get_info(group, name)
+        except (KeyError, OSError, RuntimeError):  # a link to nothing: whoever reads it will say so
+            continue
+        if about.type != h5o.TYPE_GROUP:
+            continue
+        if about.addr in above:
+            raise ValueError(f"the group {name.decode(errors='replace')!r} holds itself")
+        if len(above) >= DEEPEST or next(left, None) is None:
+            raise ValueError(f"groups must be at most {DEEPEST} deep and {MOST_GROUPS} in all, got more")
+        _check_depth(h5g.open(group, name), (*above, about.addr), left)
+
+
+def _check_columns(file: Any) -> None:
+    """Raise ValueError if a table names itself, or what it stands in, among its columns: reading it would not end."""
+    import h5py
+
+    def leads_back(name: str, item: Any) -> str | None:
+        if not isinstance(item, h5py.Group):
+            return None
+        try:
+            columns = [item.attrs.get("_index", ""), *item.attrs.get("column-order", ())]
+        except (OSError, TypeError, RuntimeError):  # no names at all: whoever reads them will say so
+            return None
+        back = [str(column) for column in columns if str(column).startswith("/") or "." in str(column).split("/")]
+        return f"the table {name!r} has itself, or what it stands in, as its column {back[0]!r}" if back else None
+
+    found = file.visititems(leads_back)
+    if found:
+        raise ValueError(found)
 
 
 def check_text(path: Path) -> Path:

@@ -22,6 +22,8 @@ __all__ = ["claimed_beside", "hidden_beside", "strays", "sweep", "write_whole"]
 @contextmanager
 def write_whole(path: Path) -> Iterator[BinaryIO]:
     """A file to write to that takes the place of ``path`` once it is whole; if anything fails, what was there stays."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path} must be in a folder that exists, got none at {path.parent}")
     sweep(path, "part")
     with claimed_beside(path, "part", make=Path.touch) as part:
         try:

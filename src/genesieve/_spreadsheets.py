@@ -9,7 +9,7 @@ import pandas as pd
 
 __all__ = ["without_formulas"]
 
-FORMULA = re.compile(r"[=+\-@\t\r]")  # what a cell begins with that a spreadsheet would run
+FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")  # what a cell begins with that a spreadsheet would run
 
 
 def without_formulas(table: pd.DataFrame) -> pd.DataFrame:

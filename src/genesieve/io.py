@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from genesieve._checks import first_few
-from genesieve._damage import check_codecs, check_hdf5, check_matrix_market, check_text
+from genesieve._checks import first_few, shown
+from genesieve._damage import check_codecs, check_hdf5, check_matrix_market, check_text, closed_on_failure
 from genesieve._matrices import check_all_intact
 from genesieve.core.cells.intact import check_intact
 
@@ -136,13 +136,14 @@ def _one_clear_line(path: Path, expected: str) -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what libraries remark on a file's dialect is not for the caller
             yield
-    except (FileError, RequestError, MemoryError):
+    except (FileError, RequestError):
         raise
     except PermissionError as error:
         raise PermissionError(f"{path} must be readable, got {error.strerror or error}") from error
     except Exception as error:
         said = " ".join(str(error).split()) or type(error).__name__
-        raise FileError(f"{path} must be {expected}, and cannot be read as one: {said[:200]}") from error
+        kind = MemoryError if isinstance(error, MemoryError) else FileError
+        raise kind(f"{path} must be {expected}, and cannot be read as one: {said[:200]}") from error
 
 
 # ------------------------------------------------------------------------------------------------ left in the file
@@ -175,8 +176,8 @@ def open_in_file(path: str | PathLike[str], *, use_raw: bool = False) -> AnnData
     path = _there(path)
     if not can_stay_in_file(path):
         raise RequestError(f"{path} must be an .h5ad file or a zarr store to be read in blocks of cells")
-    with _one_clear_line(path, "an AnnData in HDF5 (h5ad) or zarr"):
-        adata = _opened(_open_group(path), use_raw)
+    with _one_clear_line(path, "an AnnData in HDF5 (h5ad) or zarr"), closed_on_failure(_open_group(path)) as group:
+        adata = _opened(group, use_raw)
     return _with_cells(adata, path)
 
 
@@ -210,17 +211,16 @@ def _open_group(path: Path) -> Any:
 
 
 def _opened(group: Any, use_raw: bool) -> AnnData:
-    from anndata import AnnData
-    from anndata.io import read_elem
+    from anndata import AnnData, io
 
     if use_raw and "raw" not in group:
         raise RequestError("use_raw needs .raw in the file, which has none")
     values, layers = group["raw"] if use_raw else group, {} if use_raw else group.get("layers", {})
     return AnnData(
         X=_left_in_file(values["X"]) if "X" in values else None,
-        obs=read_elem(group["obs"]),
-        var=read_elem(values["var"]),
-        uns=read_elem(group["uns"]) if "uns" in group else {},
+        obs=io.read_elem(group["obs"]),
+        var=io.read_elem(values["var"]),
+        uns=io.read_elem(group["uns"]) if "uns" in group else {},
         layers={name: _left_in_file(layers[name]) for name in layers},
     )
 
@@ -317,8 +317,7 @@ def _only_file(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
 
 
 def _lines(path: Path) -> list[list[str]]:
-    opener: Any = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8") as file:
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as file:
         return [line.rstrip("\r\n").split("\t") for line in file if line.strip()]
 
 
@@ -331,7 +330,7 @@ def _read_table(path: Path, cells_in: str | None) -> AnnData:
     table = pd.read_csv(check_text(path), encoding="utf-8", **form)
     words = [str(name) for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
     if words or not table.shape[1]:
-        came = f"other things in column {words[0]!r}" if words else "one column"
+        came = f"other things in column {shown(words[0])}" if words else "one column"
         raise FileError(f"{path} must be a table of numbers with names in its first row and column, got {came}")
     if cells_in is None:
         raise RequestError(

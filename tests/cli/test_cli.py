@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import shutil
@@ -11,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -21,6 +20,7 @@ import pytest
 from scipy import sparse
 
 import genesieve as gs
+from commands import command, run, run_alone, succeed
 from genesieve.cli import main
 from genesieve.cli._screen import in_flags, reporting
 from readme import assert_same_demo, shown
@@ -29,36 +29,6 @@ N_CELLS, N_GENES, RANK, BUDGET = 60, 40, 3, 20
 N_SETS = 5  # a type has one gene in so many, the others are idle
 REQUEST = ("--rank", str(RANK), "--genes", str(BUDGET))
 HOSTILE = ["<script>alert(1)</script>", 'a "quoted", name', "=1+1", "naïve 基因", "[red]x[/]", "$a_{", "../up", "a\tb"]
-
-
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "genesieve", *map(str, arguments)]
-
-
-def run_alone(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(*arguments), capture_output=True, text=True, timeout=600, check=False, cwd=cwd, encoding="utf-8"
-    )
-
-
-def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """The same within this process."""
-    line, stdout, stderr = ["genesieve", *map(str, arguments)], io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, contextlib.chdir(cwd or Path.cwd()):
-        patch.setattr(sys, "argv", line)
-        with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
-            try:
-                main()
-                code = 0
-            except SystemExit as end:
-                code = end.code or 0
-    return subprocess.CompletedProcess(line, code, stdout.getvalue(), stderr.getvalue())
-
-
-def succeed(*arguments: object, cwd: Path | None = None, by=run) -> subprocess.CompletedProcess[str]:
-    result = by(*arguments, cwd=cwd)
-    assert result.returncode == 0, result.stderr
-    return result
 
 
 def make_data(seed: int = 0) -> ad.AnnData:
@@ -293,6 +263,7 @@ BAD = {  # what is asked, the exit code, and what is said
     "unknown layer": (("run", "data.h5ad", *REQUEST, "-o", "out", "--layer", "x"), USAGE, "there are no layers"),
     "rank too large": (("run", "data.h5ad", "-r", 99, "-k", 9, "-o", "out"), USAGE, "between 1 and 40"),
     "odd gene sets": (("run", "data.h5ad", *REQUEST, "-o", "out", "--gene-sets", "odd.gmt"), FAILED, "odd.gmt"),
+    "odd name": (("run", "no\nfile.h5ad", *REQUEST, "-o", "out"), USAGE, r"'no\nfile.h5ad' does not exist"),
     "no such command": (("nothing",), USAGE, "nothing"),
     "not a number": (("run", "data.h5ad", "--rank", "many", "--genes", 9, "-o", "out"), USAGE, "whole number"),
     "unknown format": (("run", "sets.gmt", *REQUEST, "-o", "out"), USAGE, ".h5ad"),
@@ -362,6 +333,14 @@ def test_bad_input_is_told_in_one_line(bad_place, name):
 )
 def test_errors_name_the_flag_that_was_typed(message, told):
     assert in_flags(message) == told
+
+
+def test_a_library_may_warn_while_it_is_imported(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "genesieve.workflow", None)  # which needs that library
+    monkeypatch.setitem(sys.modules, "genesieve.workflow.provenance", None)
+    with reporting():
+        warnings.warn_explicit("it is old", UserWarning, "/lib/other/__init__.py", 1)
+    assert "old" not in capsys.readouterr().err
 
 
 def test_debug_shows_the_traceback(bad_place, monkeypatch, capsys):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import pickle
 import signal
@@ -429,5 +430,29 @@ def test_a_checkpoint_made_by_hand_is_refused_in_one_line(tmp_path, solver, part
     with path.open("wb") as file:
         np.savez(file, **{name: array for name, array in arrays.items() if array is not None})
     with pytest.raises(ValueError, match="checkpoint must") as caught:
+        gs.SSNMF(3, **options, checkpoint=path).fit(X)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda about: about.update(fit="auto"),
+        lambda about: about["best"].update(squared_residual=-0.5),
+        lambda about: about["best"].update(objective=float("inf")),
+        lambda about: about["history"][0].update(objective=float("-inf")),
+        lambda about: about["history"][0].update(seconds=10**400),
+    ],
+)
+def test_a_course_made_by_hand_is_refused_in_one_line(tmp_path, change):
+    path, options = tmp_path / "fit.npz", {"n_genes": 12, "random_state": 0, "max_iter": 2, "tol": 0.0, "n_restarts": 2}
+    calls = iter(range(100))
+    gs.SSNMF(3, **options, checkpoint=path, callback=lambda progress: next(calls) == 2).fit(X)
+    arrays = dict(np.load(path))
+    about = json.loads(str(arrays["about"]))
+    change(about)
+    with path.open("wb") as file:
+        np.savez(file, **{**arrays, "about": np.array(json.dumps(about))})
+    with pytest.raises(ValueError, match="checkpoint must be a file of genesieve") as caught:
         gs.SSNMF(3, **options, checkpoint=path).fit(X)
     assert len(str(caught.value).splitlines()) == 1

@@ -66,6 +66,13 @@ def test_values_outside_memory_are_told_as_well(power, dtype):
         fit(da.from_array((X * 10.0**power).astype(dtype), chunks=(30, -1)))
 
 
+@pytest.mark.parametrize("orthogonality", [0.0, "auto"])
+@pytest.mark.parametrize(("power", "dtype"), [(-20, np.float32), (-80, np.float64), (-300, np.float64)])
+def test_values_outside_memory_that_are_too_small_are_told_as_well(power, dtype, orthogonality):
+    with pytest.raises(ValueError, match=r"X must have a largest value of at least 1e-.* in float"):
+        fit(da.from_array((X * 10.0**power).astype(dtype), chunks=(30, -1)), orthogonality=orthogonality)
+
+
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
 def test_all_zero_is_no_extreme(storage):
     with pytest.warns(UserWarning, match="programs are empty"):

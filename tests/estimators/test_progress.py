@@ -46,6 +46,15 @@ def test_a_monitor_hears_of_objectives_on_x_before_the_first_iteration_has_ended
     assert found == sorted(found, reverse=True)
 
 
+def test_a_monitor_hears_of_objectives_while_many_programs_settle_on_x():
+    heard = Listener()
+    model = gs.SSNMF(18, n_genes=20, callback=heard, random_state=0).fit(X)
+    found = [stand.objective for stand in heard.stands_heard if stand.stage == SETTLE and stand.objective is not None]
+    assert len(found) > 1
+    assert min(found) >= (1 - 1e-9) * model.objective_
+    assert found == sorted(found, reverse=True)
+
+
 @pytest.mark.parametrize(
     "options",
     [

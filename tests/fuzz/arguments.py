@@ -35,6 +35,15 @@ WORDS = (
     "leiden",
     "paper",
 )
+FILES = ("data.h5ad", "data.csv", "no.h5ad", "sets.gmt", "absent", "")
+# Lines that end well as they are; so many of all begin as one of them.
+SENSIBLE = 0.4
+RUN = ("run", "{folder}/data.h5ad", "-r", "2", "-k", "6", "--min-cells", "2", "--no-figures")
+WORKING: dict[str, tuple[str, ...]] = {
+    "run": RUN,
+    "select": ("select", "{folder}/data.h5ad", "--min-cells", "2"),
+    "panel": ("panel", "{folder}/data.h5ad", "--genes", "4"),
+}
 LEFT_OUT = {
     "--dask",
     "--help",
@@ -77,20 +86,30 @@ def _material(folder: Path) -> None:
 
 
 def _draw(rng: np.random.Generator, folder: Path) -> list[str]:
+    """A line of anything, or one that works, with one option more."""
+    if rng.random() < SENSIBLE:
+        command = str(pick(rng, list(WORKING)))
+        line = [word.format(folder=folder) for word in WORKING[command]]
+        return line + _option(rng, command, folder) + ["-o", str(folder / "out")]
     command = str(pick(rng, COMMANDS))
-    files = [str(folder / name) for name in ("data.h5ad", "data.csv", "no.h5ad", "sets.gmt", "absent", "")]
     line = [command] if command else []
     if rng.random() < 0.85:
-        line.append(str(pick(rng, files)))
-    options = _options(command)
+        line.append(str(folder / str(pick(rng, FILES))))
     for _ in range(int(rng.integers(1, 5))):
-        name = str(pick(rng, list(options)))
-        line.append(name)
-        if options[name] and rng.random() < 0.95:
-            line.append(str(pick(rng, (*NUMBERS, *NUMBERS, *WORDS, *files, *TOKENS))))
-    if "--out" in options and rng.random() < 0.9:
+        line += _option(rng, command, folder)
+    if "--out" in _options(command) and rng.random() < 0.9:
         line += ["-o", str(folder / "out")]
-    return [word.replace("\0", "") for word in line]  # which no shell can hand over
+    return line
+
+
+def _option(rng: np.random.Generator, command: str, folder: Path) -> list[str]:
+    """One option of a command, and a value if it takes one."""
+    options = _options(command)
+    name = str(pick(rng, list(options)))
+    if not options[name] or rng.random() < 0.05:
+        return [name]
+    value = str(pick(rng, (*NUMBERS, *NUMBERS, *WORDS, *(str(folder / file) for file in FILES), *TOKENS)))
+    return [name, value.replace("\0", "")]  # which no shell can hand over
 
 
 def arguments(seed: int, folder: Path) -> str:

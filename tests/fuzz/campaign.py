@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SECONDS = 60.0  # of the processor, for one case: most take hundredths of one
-PATIENCE = 900.0  # seconds by the clock without a word, on a machine that does other things
+PATIENCE = 300.0  # seconds by the clock without a word, on a machine that does other things
 
 Subject = Callable[[int, Path], str]
 Case = tuple[str, int]  # the name of a subject, and a seed

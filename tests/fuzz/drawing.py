@@ -91,10 +91,10 @@ class Case:
         return f"{about}{batches}, {self.options}"
 
 
-def draw(seed: int) -> Case:
+def draw(seed: int, share_of_large: float = 0.001) -> Case:
     """The case of a seed."""
     rng = np.random.default_rng([seed, 23])
-    large = rng.random() < 0.001
+    large = rng.random() < share_of_large
     cells, genes = (_size(LARGEST if large else most, rng) for most in (MOST_CELLS, MOST_GENES))
     kind, power = str(rng.choice(KINDS)), int(rng.choice(POWERS))
     dtype = np.dtype(rng.choice(["float32", "float64"]))

@@ -222,7 +222,7 @@ def _outcome(kind: Kind, broken: Path, expected: bytes, guarded: bool, about: st
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             same = hashlib.sha256(kind.read(broken)).digest() == expected
-    except (ValueError, TypeError, OSError, KeyError) as error:
+    except (ValueError, TypeError, OSError, KeyError, MemoryError) as error:
         if len(str(error).splitlines()) != 1:
             raise FaultError(f"{about}: {error!r}"[:900]) from None
         return "refused"

@@ -18,6 +18,8 @@ EXACT = {"float16": 1e-5, "float32": 1e-5}
 DOUBLE = 1e-9
 # Where programs are next to combinations of others, usages are found by sweeps that stop somewhat short of the minimum.
 SINGULAR = 1e-4
+# Usages of zero explain nothing; exact blocks end above that, but for rounding and for genes that the fit weighs less.
+WORSE_THAN_NOTHING = 1e-2
 # By how much values are multiplied to see that nothing but their size changes: exact in binary.
 LARGER = 2.0**20
 
@@ -99,6 +101,9 @@ def _faults(case: Case, model: Any, X: np.ndarray, H: np.ndarray) -> Iterator[st
         norms = np.linalg.norm(W, axis=0)
         if not (np.isclose(norms, 1.0, atol=1e-4) | (norms == 0)).all():
             yield f"programs have lengths {norms}"
+    any_start = case.options.get("tol", 0.0) == 1.0  # taken as it is
+    if model.solver == "bcd" and not any_start and model.explained_ < -WORSE_THAN_NOTHING:
+        yield f"programs explain {model.explained_:.3g}"
     yield from _sums(case, model, X, H, W)
 
 

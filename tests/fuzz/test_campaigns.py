@@ -18,7 +18,17 @@ from .subjects import SHARES, SUBJECTS
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 
 ROOT = Path(__file__).parents[2]
-CASES = {"kmeans": 16, "texts": 90, "records": 30, "arguments": 6, "files": 24}
+CASES = {
+    "kmeans": 16,
+    "texts": 90,
+    "records": 30,
+    "arguments": 6,
+    "files": 24,
+    "crafted": 40,
+    "large": 4,
+    "outside": 12,
+    "analyses": 10,
+}
 
 
 @pytest.mark.slow

@@ -54,6 +54,7 @@ def test_a_good_fit_has_no_faults(fitted):
         ("squared residual", lambda model, H: np.multiply(H, 1.5, out=H)),
         ("the objective is", lambda model, H: setattr(model, "objective_", 1.01 * model.objective_)),
         ("transform", lambda model, H: setattr(model, "transform", lambda X: 0 * H)),
+        ("explain", lambda model, H: setattr(model, "explained_", -1e29)),
         ("rose", lambda model, H: model.history_.update(objective=np.array([1.0, 1e9]))),
     ],
 )

@@ -148,6 +148,16 @@ def test_a_low_group_that_is_no_exception_is_a_part_of_the_data():
         assert outliers.find_outliers(usage[:, None], np.eye(1)).flagged.any() == flagged
 
 
+def test_low_cells_that_agree_on_a_program_are_a_type_and_no_outliers():
+    H = np.zeros((100, 3))
+    H[np.arange(100), np.arange(100) % 3] = np.linspace(9.5, 10.5, 100)
+    one, spread = H.copy(), H.copy()
+    one[0:60:3] /= 2.0  # twenty cells of the first program
+    spread[:20] /= 2.0  # twenty of all three
+    assert not outliers.find_outliers(one, np.eye(3)).flagged.any()
+    np.testing.assert_array_equal(np.flatnonzero(outliers.find_outliers(spread, np.eye(3)).flagged), np.arange(20))
+
+
 def test_cells_without_usage_are_outliers_always():
     H = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]])
     found = outliers.find_outliers(H, np.eye(2))

@@ -22,6 +22,16 @@ def test_neighbours_stay_neighbours():
     assert (of_cell[distances.argmin(axis=1)] == of_cell).mean() > 0.95
 
 
+def test_groups_that_share_no_neighbours_stay_near_each_other():
+    points, of_cell = groups(n_groups=8)
+    places = place(leading_directions(points))
+    centres = np.array([places[of_cell == group].mean(axis=0) for group in range(8)])
+    radius = np.linalg.norm(places - centres[of_cell], axis=1).mean()
+    apart = np.linalg.norm(centres[:, None] - centres, axis=2)
+    np.fill_diagonal(apart, np.inf)
+    assert apart.min(axis=1).mean() < 9 * radius  # measured 5.6; 14 without the pull to the centre
+
+
 def test_the_same_points_have_the_same_places():
     points, _ = groups()
     np.testing.assert_array_equal(place(points), place(points.copy()))

@@ -124,6 +124,15 @@ def test_names_come_from_the_set_that_scores_highest_and_none_from_chance():
     assert found[0].p_adjusted < found[0].runner_up_p_adjusted
 
 
+def test_a_set_without_a_marker_of_the_program_does_not_keep_another_from_naming_it():
+    genes = [f"g{number}" for number in range(200)]
+    scores = np.arange(200.0)[::-1, None]  # the first genes score highest
+    sets = {"no marker": genes[10:40], "three markers": genes[:3]}
+    found = suggest_names(scores, [genes[:10]], sets, genes, fdr=0.05)[0]
+    assert (found.name, found.runner_up) == ("three markers", "no marker")
+    assert found.runner_up_p_adjusted < found.p_adjusted
+
+
 def test_names_that_clash_are_told_apart():
     markers = [["CD3D"], ["CD8A"], ["MS4A1"], ["CD3D"]]
     assert told_apart(["T", "T", "B", ""], markers) == ["T (CD3D)", "T (CD8A)", "B", ""]

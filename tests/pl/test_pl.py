@@ -18,6 +18,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
+from matplotlib.legend import Legend
 from matplotlib.patches import Circle, Rectangle
 from matplotlib.transforms import Bbox
 
@@ -25,7 +26,8 @@ import genesieve as gs
 from genesieve import pl, tl
 from genesieve._colors import OKABE_ITO, TOL_MUTED, TOL_VIBRANT, distinct_colors
 from genesieve._slots.write import bare_fit, write_groups
-from genesieve.pl._parts import spread_out, thin
+from genesieve.pl._parts import legend_below, legend_rows, spread_out, thin
+from genesieve.pl.blocks import _telling
 from genesieve.pl.sets import exclusive_sizes
 
 RANK = 5
@@ -581,6 +583,40 @@ def test_a_few_genes_of_each_bicluster_are_shown_once_and_all_named(adata):
     assert image.shape[0] <= 3 * table["program"].nunique()
     names = [text.get_text() for text in ax.texts if text.get_text() in set(table["gene"])]
     assert len(names) == len(set(names)) == image.shape[0]
+
+
+def test_few_genes_of_a_bicluster_are_those_with_the_highest_scores(adata):
+    table = adata.uns["ssnmf_biclusters"]
+    shared = table.drop_duplicates("gene", keep=False)  # genes of one bicluster alone
+    program = shared["program"].value_counts().idxmax()
+    genes = shared.loc[shared["program"] == program, "gene"]
+    scored = adata.copy()
+    scores = np.zeros((adata.n_vars, adata.varm["ssnmf"].shape[1]))
+    scores[adata.var_names == genes.iloc[-1], int(program)] = 9.0
+    scored.varm["ssnmf_scores"] = scores
+    ax = pl.biclusters(scored, n_genes=1)
+    assert genes.iloc[-1] in [text.get_text() for text in ax.texts]
+
+
+def test_a_gene_of_two_programs_is_shown_where_fewer_are_before_it():
+    genes = {0: ["a", "b", "c"], 1: ["d", "e", "b", "a"]}  # of the second, small program all scores are higher
+    table = pd.DataFrame([(program, gene) for program in genes for gene in genes[program]], columns=["program", "gene"])
+    shown = _telling(table, np.array([3.0, 2.0, 1.0, 9.0, 8.0, 7.0, 6.0]), 2)
+    found = {program: rows["gene"].tolist() for program, rows in shown.groupby("program")}
+    assert found == {0: ["a", "b"], 1: ["d", "e"]}
+
+
+def test_legends_are_read_row_by_row_in_rows_of_one_length():
+    _, ax = plt.subplots(figsize=(3, 3))
+    names = [f"group {i}" for i in range(7)]
+    legend_below(ax, names, ["#000000"] * 7, title="groups", below=0.1)
+    rows, columns = legend_rows(names, ax.get_window_extent().width / ax.figure.dpi)
+    (legend,) = [child for child in ax.get_children() if isinstance(child, Legend)]
+    ax.figure.canvas.draw()
+    boxes = {text.get_text(): text.get_window_extent() for text in legend.get_texts()}
+    order = sorted(names, key=lambda name: (-round(boxes[name].y0), boxes[name].x0))
+    assert order == names
+    assert rows * columns - len(names) < rows
 
 
 def test_cells_of_small_programs_are_drawn_wide_enough_to_see():

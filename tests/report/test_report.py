@@ -22,7 +22,7 @@ from scipy import sparse
 
 import genesieve as gs
 from genesieve._report import page as report_page
-from genesieve._report.layout import keep_map
+from genesieve._report.layout import keep_map, reserve_map
 from genesieve._report.payload import MISSING, TOP, _on_a_square, as_json
 from genesieve._report.words import count, facts, number, p_value, percent
 from genesieve.pl._layout import _components, choose_cells
@@ -41,6 +41,8 @@ HOSTILE = [
     "基因 🧬 β-catenin",
     "<!--<script>",
     "{{ 7 * 7 }} $x$ \u2028 &amp;",
+    "=1+1",
+    '"=1+1"',
 ]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 QUIET = [
@@ -372,6 +374,17 @@ def test_a_map_is_made_where_there_is_no_embedding_and_one_that_was_kept_is_used
     assert gs.report(small, tmp_path / "d.html").read_bytes() != pages[0]
 
 
+def test_a_map_is_made_beside_others_that_go_through_the_slots(adata):
+    small = adata[:60].copy()
+    del small.obsm["X_umap"]
+    fill = reserve_map(small, "ssnmf")
+    slots = iter(small.obsm._data.items())
+    next(slots)
+    fill()
+    assert "X_ssnmf_map" in [name for name, _ in slots]  # no slot came while they were gone through
+    assert np.isfinite(small.obsm["X_ssnmf_map"]).all()
+
+
 def test_cells_without_values_are_placed_by_their_usages(adata, tmp_path):
     small = adata[:60].copy()
     del small.obsm["X_umap"]
@@ -498,6 +511,17 @@ def test_a_report_works(browser, written):
         )
 
 
+def assert_no_formulas(page: Any) -> None:
+    """What the page saves is opened by spreadsheets, too."""
+    with page.expect_download() as download:
+        page.locator("#gene-table .pager button", has_text="TSV").click()
+    saved = pd.read_csv(download.value.path(), sep="\t", dtype=str)
+    assert {"'=1+1", '"=1+1"'} <= {name.rsplit(" ", 1)[0] for name in saved["Gene"]}
+    texts = pd.concat([saved[column] for column in ("Gene", "Heaviest in", "Stands out in")]).dropna()
+    assert not texts.str.match(r"[=+\-@]").any()
+    assert not any(title.startswith("=") for title in saved)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_hostile_names_are_only_text(browser, hostile_page, scheme):
     with opened(browser, hostile_page, color_scheme=scheme) as page:
@@ -509,6 +533,7 @@ def test_hostile_names_are_only_text(browser, hostile_page, scheme):
         assert HOSTILE[0] in page.locator("#card-0").inner_text()
         names = page.evaluate("genesieve.data.cells.names")
         assert sorted(names) == sorted(hostile().obs_names)
+        assert_no_formulas(page)
         page.locator("#set-table input[type=search]").fill("onerror")
         assert HOSTILE[0] in column(page, "set-table", 2)[0] or "onerror" in column(page, "set-table", 7)[0]
 

@@ -88,3 +88,11 @@ def test_what_cannot_be_written_or_scored_is_refused(fitted, tmp_path):
     other = pd.DataFrame([[1.0, 2.0]], ["p"], ["X1", "X2"])
     with pytest.raises(ValueError, match=r"adata must have at least 20 genes of the catalogue \(like X1, X2\), got 0"):
         tl.score_catalogue(fitted, other)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore::UserWarning")
+def test_cells_without_values_have_programs_of_nothing(tmp_path):
+    adata = ad.AnnData(np.zeros((9, 5), dtype=np.float32))
+    gs.tl.ssnmf(adata, 1, 2, clusters=False)
+    gs.tl.write_catalogue(adata, tmp_path / "programs.tsv", genes="all")
+    assert not gs.tl.read_catalogue(tmp_path / "programs.tsv").to_numpy().any()

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import warnings
 
+import anndata as ad
 import numpy as np
 import pandas as pd
 import pytest
 
 import genesieve as gs
 from genesieve import pl, tl
+from genesieve.interpret.panels import group_cells
 from small_fits import STORAGES, fitted
 
 pytestmark = [
@@ -105,6 +107,11 @@ def test_a_platform_that_sees_less_keeps_less():
             tl.panel(data, 20, **arguments)
 
 
+def test_genes_to_leave_out_that_are_not_there_are_told(adata):
+    with pytest.warns(UserWarning, match="exclude_genes has 'G22x', .* nearest: 'g22' for 'G22x'"):
+        tl.panel(adata, 5, exclude_genes=["g1", "G22x"])
+
+
 def test_a_panel_is_drawn(adata):
     tl.panel(adata, 20, labels="class")
     curve = pl.panel(adata)
@@ -113,3 +120,38 @@ def test_a_panel_is_drawn(adata):
     assert [text.get_text() for text in confusion.get_yticklabels()] == list(adata.uns["ssnmf_panel_types"]["type"])
     with pytest.raises(ValueError, match="show must be 'curve' or 'confusion'"):
         pl.panel(adata, show="both")
+
+
+def small(values: np.ndarray) -> ad.AnnData:
+    """A fit of a few cells, which may well be alike."""
+    adata = ad.AnnData(np.asarray(values, dtype=np.float32))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tl.ssnmf(adata, 1, 2, clusters=False, max_iter=3)
+    return adata
+
+
+def test_cells_that_are_all_alike_have_no_panel():
+    with pytest.raises(ValueError, match="a panel needs cells that differ"):
+        tl.panel(small(np.full((9, 5), 0.1)), 2)
+
+
+@pytest.mark.parametrize("n_cells", [2, 3, 6])
+def test_types_with_too_few_cells_are_not_judged(n_cells):
+    table = tl.panel(small(np.random.default_rng(0).gamma(1.0, 1.0, (n_cells, 5))), 2)
+    assert np.isnan(table.attrs["accuracy"])
+    assert np.isnan(table.attrs["accuracy_all"])
+
+
+def test_a_cell_of_each_known_type_is_no_evidence():
+    adata = small(np.random.default_rng(0).gamma(1.0, 1.0, (12, 5)))
+    adata.obs["kind"] = pd.Categorical(["a", "b"] + [None] * 10)
+    with pytest.raises(ValueError, match="at least 2 types apart, of 5 cells or more, got 0 in 'kind'"):
+        tl.panel(adata, 2, labels="kind")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cells_that_hardly_differ_leave_no_group_empty(seed):
+    rng = np.random.default_rng(seed)
+    groups = group_cells(np.repeat(rng.normal(size=(4, 3)), 4, axis=0) + 1e-16 * rng.normal(size=(16, 3)), 0)
+    assert set(groups) == set(range(groups.max() + 1))

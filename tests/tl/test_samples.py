@@ -152,7 +152,7 @@ BAD = {
     "confounded": r"condition must differ between samples with the same covariates, got 'batch'",
     "missing": r"column 'condition' must have a value for every cell, got 5 without",
     "varying": r"covariate 'age' must have one value a sample, got several in sample 'd0'",
-    "batches": r"condition must not be what the batches of the fit are: batch_key='condition'",
+    "batches": r"condition must not be what the batches of the fit are: the batches of 'condition'",
     "reference": r"reference must be one of condition: 'control', 'treated', got 'placebo'",
     "cells": r"cells must be 360 booleans",
     "many": r"condition must have at least two groups, got none",

@@ -115,3 +115,13 @@ def test_foreign_cells_on_few_shared_genes_are_flagged_and_said():
         tl.project(foreign, old, missing="ignore")
     assert any("of the new cells, and their labels are not to be relied on" in str(one.message) for one in said)
     assert foreign.obs["ssnmf_poor_fit"].mean() > 0.3  # of no type: some programs fit them by chance
+
+
+def test_no_cell_counts_as_well_described_by_a_handful_of_genes():
+    old = gs.datasets.demo()
+    tl.ssnmf(old, 6, 200)
+    few = old.var_names[old.var["ssnmf_selected"]][:8]
+    own = gs.datasets.demo()[:, few].copy()
+    with pytest.warns(UserWarning, match="8 of the model's 200 genes|relied on"):
+        tl.project(own, old, missing="ignore")
+    assert own.obs["ssnmf_poor_fit"].all()

@@ -18,6 +18,7 @@ from scipy import sparse
 from genesieve import pl, workflow
 from genesieve.io import RequestError
 from genesieve.workflow import Resources, stages
+from genesieve.workflow.cluster import connected
 
 N_CELLS, N_GENES, RANK, BUDGET = 400, 60, 3, 24
 TABLES = ("programs.csv", "genes.csv", "cells.csv", "biclusters.csv")
@@ -147,6 +148,34 @@ def test_a_cluster_without_workers_is_told_and_given_up(place, tmp_path, monkeyp
         ):
             workflow.run(place / "data.zarr", tmp_path / "out", rank=RANK, genes=BUDGET, resources=resources)
     assert list(tmp_path.iterdir()) == []
+
+
+CLUSTER = """
+import sys
+from distributed import LocalCluster
+cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol="tcp://", dashboard_address=None)
+print(cluster.scheduler_address, flush=True)
+sys.stdin.read()
+"""
+
+
+def lose(scheduler: subprocess.Popen[str]) -> None:
+    """Wait for a task whose scheduler is killed."""
+    from distributed import get_client
+
+    with connected(scheduler.stdout.readline().strip()):
+        waiting = get_client().submit(time.sleep, 600)
+        scheduler.kill()
+        waiting.result(timeout=120)
+
+
+def test_a_scheduler_that_dies_is_told_in_one_line(capfd):
+    pytest.importorskip("distributed")
+    dying = subprocess.Popen([sys.executable, "-c", CLUSTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with pytest.raises(ConnectionError, match=r"the Dask scheduler at tcp://.* is gone"):
+        lose(dying)
+    dying.communicate()
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_the_command_on_a_cluster(place, tmp_path, light):

@@ -55,10 +55,11 @@ def test_genes_are_read_from_lists_and_tables(tmp_path):
     file = tmp_path / "genes"
     for text, costs in (
         ("A\nB\n", None),
+        ("gene\nA\nB\n", None),
         ("gene,cost\nA,2\nB,0.5\n", [2, 0.5]),
         ("cost\tGene\n2\tA\n0.5\tB\n", [2, 0.5]),
     ):
         file.write_text(text)
         found = read_genes(file)
         assert found["gene"].tolist() == ["A", "B"]
-        assert costs is None or found["cost"].tolist() == costs
+        assert costs is None or found["cost"].astype(float).tolist() == costs

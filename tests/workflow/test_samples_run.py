@@ -12,6 +12,7 @@ import pytest
 from genesieve import workflow
 from genesieve._report.samples import samples_section
 from genesieve._slots.read import read_fit
+from genesieve.cli._result import tell
 from genesieve.io import RequestError
 
 
@@ -26,12 +27,13 @@ def draw() -> ad.AnnData:
     adata.obs_names = [f"c{cell}" for cell in range(120)]
     adata.obs["donor"] = [f"d{cell % 6}" for cell in range(120)]
     adata.obs["arm"] = ["a <b>" if cell % 6 < 3 else "b" for cell in range(120)]
+    adata.obs["site"] = ["north" if cell % 6 < 3 else "south" for cell in range(120)]
     adata.obs["visit"] = ["first" if cell % 12 < 6 else "second" for cell in range(120)]
     return adata
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_a_run_writes_comparisons_and_names(tmp_path):
+def test_a_run_writes_comparisons_and_names(tmp_path, capsys):
     sets = tmp_path / "sets.gmt"
     sets.write_text("".join(f"set {n}\t\t" + "\t".join(f"g{20 * n + i}" for i in range(10)) + "\n" for n in range(3)))
     choices = {"rank": 3, "genes": 40, "values": "log", "min_cells": 0.0, "figures": False}
@@ -44,6 +46,10 @@ def test_a_run_writes_comparisons_and_names(tmp_path):
     assert pd.read_csv(tmp_path / "out" / "annotation.csv")["name"].tolist() == names
     record = json.loads((tmp_path / "out" / "run.json").read_text())
     assert record["markers"]["name"] == "sets.gmt"
+    tell(made, quiet=False, as_json=False)
+    told = " ".join(capsys.readouterr().out.split())
+    assert "set 2" in told
+    assert "of 3 programs differ between a <b> and b at a false discovery rate of 5%" in told
     page = (tmp_path / "out" / "report.html").read_text()
     assert 'id="samples"' in page
     assert str(tmp_path) not in page
@@ -66,7 +72,11 @@ def without_comparison(adata: ad.AnnData) -> ad.AnnData:
         ({"sample": "donor"}, "groupby must be given too"),
         ({"groupby": "age", "sample": "donor"}, "groupby must be a column of obs in the data, got 'age'"),
         ({"groupby": "arm", "sample": "arm"}, "groupby cannot be compared: every group must have at least 2 samples"),
-        ({"groupby": "arm", "sample": "donor", "batch": "arm"}, "arm must not be the batch too"),
+        ({"groupby": "arm", "sample": "donor", "batch": "arm"}, "arm must not be what the batches of the fit are"),
+        (
+            {"groupby": "arm", "sample": "donor", "batch": "site"},
+            "must not be what the batches of the fit are: .*'site'",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_the_fit(tmp_path, choices, match):

@@ -134,7 +134,7 @@ def test_settings_survive_their_record():
     settings = Settings(rank=3, genes=20, orthogonality="exact", min_cells=0.1, known="type", seed=7)
     assert settings.as_dict()["labels"] == "type"  # as run.json has ever called it
     assert Settings.from_dict(json.loads(json.dumps(settings.as_dict()))) == settings
-    with pytest.raises(RequestError, match="got other"):
+    with pytest.raises(RequestError, match="got 'other'"):
         Settings.from_dict({"rank": 3, "other": 1})
 
 
@@ -359,6 +359,19 @@ def test_a_record_that_lacks_a_part_is_told_in_one_line(tmp_path, change):
     write_record(tmp_path, record)
     with pytest.raises(FileError, match=r"run.json of an earlier run, got one without (\w| )+ as a run writes it"):
         repeated(tmp_path)
+
+
+def test_settings_that_are_none_are_named_in_one_line():
+    with pytest.raises(RequestError, match="settings must be among") as caught:
+        Settings.from_dict({"gene\u2028weights": None})
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_record_that_is_nested_too_deep_is_told_in_one_line(tmp_path):
+    (tmp_path / "run.json").write_text("[" * 100_000)
+    with pytest.raises(FileError, match="got no JSON") as caught:
+        workflow.repeated(tmp_path)
+    assert len(str(caught.value).splitlines()) == 1
 
 
 def test_a_list_of_files_that_is_none_claims_no_files(tmp_path):

@@ -151,7 +151,8 @@ def _sizes(findings: Findings, cards: list[Card]) -> list[str]:
         return []
     largest, smallest = max(cards, key=lambda card: card.n_cells), min(cards, key=lambda card: card.n_cells)
     said = f"The largest, {largest.title}, leads in {counted(largest.n_cells, 'cell')} ({percent(largest.share)})"
-    sizes = f"{said}; the smallest, {smallest.title}, in {counted(smallest.n_cells, 'cell')}."
+    least = counted(smallest.n_cells, "cell") if smallest.n_cells else "none"
+    sizes = f"{said}; the smallest, {smallest.title}, in {least}."
     return [sizes] if findings.clusters_are_programs else [sizes, _clusters(findings)]
 
 

@@ -18,7 +18,7 @@ from genesieve._report.findings import Findings, Grouping
 from genesieve._slots.write import bare_fit, write_groups
 from genesieve.pl._layout import Layout, square
 from genesieve.pl._parts import legend_below, legend_rows
-from genesieve.pl._style import PAGE, QUIET, SMALL
+from genesieve.pl._style import PAGE, QUIET, SMALL, settle_for_good
 
 DPI = 130  # sharp enough in print, small enough for a page
 ROW = 0.16  # inches a program
@@ -57,6 +57,7 @@ def draw(width: float, height: float, paint: Callable[[Axes], object]) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of letters that the font lacks
         paint(figure.subplots())
+        settle_for_good(figure)
         figure.savefig(buffer, format="png", dpi=DPI, facecolor="white", metadata={"Software": ""})
     return "data:image/png;base64," + b64encode(buffer.getvalue()).decode()
 

@@ -95,11 +95,10 @@ def write_scores(adata: AnnData, key: str, scores: np.ndarray, p_values: np.ndar
         adata.varm[keys.score_p_values] = p_values
 
 
-def write_map(adata: AnnData, key: str, cells: np.ndarray, places: np.ndarray) -> None:
-    """Keep where some cells stand on the map, as scanpy keeps embeddings."""
-    everywhere = np.full((adata.n_obs, 2), np.nan, dtype=np.float32)
-    everywhere[cells] = places
-    adata.obsm[Keys(key).cell_map] = everywhere
+def write_map(adata: AnnData, key: str) -> np.ndarray:
+    """Room for where cells stand on the map, kept as scanpy keeps embeddings; NaN for those that are not shown."""
+    adata.obsm[Keys(key).cell_map] = np.full((adata.n_obs, 2), np.nan, dtype=np.float32)
+    return np.asarray(adata.obsm[Keys(key).cell_map])
 
 
 def write_clusters(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from genesieve.cli._screen import LEFT, RIGHT, plain, print_json, table
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from genesieve.workflow import Outcome
 
 SHOWN_GENES = 5
@@ -56,13 +58,16 @@ def _programs(outcome: Outcome) -> None:
     record, adata = outcome.record, outcome.adata
     known = record["settings"]["labels"]
     found = programs_table(adata, known=known)
-    headings = {"program": RIGHT, "cells": RIGHT, **({"mostly": LEFT} if known else {}), "marker genes": LEFT}
+    named = "name" in found and found["name"].astype(bool).any()
+    headings = {"program": RIGHT, **({"name": LEFT} if named else {}), "cells": RIGHT}
+    headings |= {**({"mostly": LEFT} if known else {}), "marker genes": LEFT}
     headings |= {"look twice": LEFT} if found["flags"].any() else {}
     rows: list[list[object]] = []
     for row in found.itertuples():
         mostly = [f"{row.mostly} ({row.purity:.0%})" if row.mostly else "-"] if known else []
         flagged = [row.flags] if found["flags"].any() else []
-        rows.append([row.program, row.n_cells, *mostly, " ".join(row.marker_genes.split(";")[:SHOWN_GENES]), *flagged])
+        genes = " ".join(row.marker_genes.split(";")[:SHOWN_GENES])
+        rows.append([row.program, *([row.name or "-"] if named else []), row.n_cells, *mostly, genes, *flagged])
     given = int(read_fit(adata, "ssnmf").given.sum())  # data outside memory keep the genes that preparing drops
     genes = f"{record['fit']['selected_genes']} of {given} genes"
     table(f"{len(found)} programs on {genes}, {adata.n_obs} cells", headings, rows)
@@ -76,9 +81,21 @@ def _lines(outcome: Outcome) -> list[str]:
     lines = [f"{n_clusters} clusters of the cells: {outcome.folder / 'clusters.csv'}"] if n_clusters else []
     if scores:
         lines.append(agreement(scores))
+    if fit.has("compare"):
+        lines.append(f"{differences(fit.found('compare'))}: {outcome.folder / 'compare.csv'}")
     if outcome.record["status"] != "complete":
         lines.append("The fit was stopped early: these are its results so far.")
     return [*lines, f"All files: {outcome.folder}", f"Report: {outcome.folder / 'report.html'}"]
+
+
+def differences(found: pd.DataFrame) -> str:
+    """How many programs differ between groups, in words."""
+    from genesieve.tl._tables import ALPHA
+
+    reference, *groups = dict.fromkeys([*found["reference"].astype(str), *found["group"].astype(str)])
+    different = found.loc[found["p_adjusted"] <= ALPHA, "program"].nunique()
+    told = f"{different} of {found['program'].nunique()} programs differ between {reference} and {', '.join(groups)}"
+    return f"{told} at a false discovery rate of {ALPHA:.0%}, samples as replicates"
 
 
 def agreement(scores: dict[str, Any]) -> str:

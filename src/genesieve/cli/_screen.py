@@ -52,7 +52,8 @@ def _check_data(path: Path) -> Path:
 def check_there(path: Path, hint: str) -> Path:
     """A file or folder that is there, or an error that names it as it was typed."""
     if not path.exists():
-        raise typer.BadParameter(f"{path} does not exist", param_hint=hint)
+        name = str(path) if str(path).isprintable() else repr(str(path))
+        raise typer.BadParameter(f"{name} does not exist", param_hint=hint)
     return path
 
 
@@ -108,8 +109,11 @@ def reporting() -> Iterator[None]:
 
 
 def _show_note(message: Warning | str, category: type[Warning], filename: str, *_: Any) -> None:
-    """Show what genesieve itself warns of."""
-    from genesieve.workflow.provenance import is_ours
+    """Show what genesieve itself warns of.
+
+    A library may warn while it is being imported; what is imported here must not need it.
+    """
+    from genesieve._checks import is_ours
 
     if is_ours(category, filename):
         say(f"note: {in_flags(str(message))}")

@@ -25,6 +25,7 @@ WORDS = {
     "prepare": "preparing",
     "select": "choosing numbers of programs and genes",
     "interpret": "reading genes and biclusters off",
+    "panel": "choosing the panel",
     "project": "scoring cells",
     "enrich": "testing gene sets",
     "write": "writing tables, figures and the report",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from numba import njit
@@ -15,6 +16,27 @@ def compiled(function: Callable[..., Any]) -> Any:
     container with a read-only installation and no home, it would refuse; a folder that others can write to is no place.
     """
     try:
-        return njit(nogil=True, cache=True)(function)
+        dispatcher = njit(nogil=True, cache=True)(function)
     except RuntimeError:  # no place to keep it
         return njit(nogil=True)(function)
+    _forgive(dispatcher._cache)
+    return dispatcher
+
+
+def _forgive(cache: Any) -> None:
+    """Let machine code that cannot be read, cut short by a full disk say, be dropped and compiled anew."""
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_overload(*given: Any) -> Any:
+        try:
+            return load(*given)
+        except Exception:  # whatever unpickling what is left of a file may raise
+            with suppress(Exception):
+                cache.flush()
+            return None
+
+    def save_overload(*given: Any) -> None:
+        with suppress(Exception):  # what is not kept is compiled anew
+            save(*given)
+
+    cache.load_overload, cache.save_overload = load_overload, save_overload

@@ -61,8 +61,9 @@ def nnls(
     sweeps = 0 if len(gram) <= NARROW else FIRST_SWEEPS if solution.any() else FIRST_SWEEPS_FROM_ZERO
 
     def solve(cross: np.ndarray, solution: np.ndarray) -> None:
-        _sweep_rows(gram, cross, solution, sweeps, ROWS_TOGETHER)
-        _solve_rows(gram, cross, solution, tol, max_sweeps)
+        if sweeps:
+            _sweep_rows(cross, solution, sweeps, *_sweep_space(gram))
+        _solve_rows(gram, cross, solution, tol, max_sweeps, *_row_space(len(gram)))
 
     _in_parts(solve, cross, solution, threads)
     return solution
@@ -74,7 +75,7 @@ def few_sweeps(gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, thread
     gram, cross = np.ascontiguousarray(gram, dtype=np.float64), np.ascontiguousarray(cross)
 
     def lower(cross: np.ndarray, solution: np.ndarray) -> None:
-        _sweep_rows(gram, cross, solution, FEW_SWEEPS, ROWS_TOGETHER)
+        _sweep_rows(cross, solution, FEW_SWEEPS, *_sweep_space(gram))
 
     _in_parts(lower, cross, solution, threads)
     return solution.astype(cross.dtype, copy=False)
@@ -91,50 +92,56 @@ def _in_parts(work: Callable[..., None], cross: np.ndarray, solution: np.ndarray
         list(pool.map(lambda span: work(cross[span[0] : span[1]], solution[span[0] : span[1]]), pairwise(edges)))
 
 
-@compiled
-def _solve_rows(gram, cross, solution, tol, max_sweeps):  # type: ignore[no-untyped-def]
-    rows, rank = cross.shape
-    x = np.empty(rank)
-    gradient = np.empty(rank)
-    support = np.empty(rank, np.int64)
-    trial = np.empty(rank)
+# Compiled functions are handed the space that they work in: to make arrays of their own they would take half a second
+# longer to compile.
+
+
+def _row_space(rank: int) -> tuple[np.ndarray, ...]:
+    """For `_solve_rows`: a row, its gradient, a trial, its positive coordinates, and Cholesky factors that are kept."""
     kept = 1 if rank > MOST_BITS else max(KEPT_VALUES // (rank * rank), 1)
     supports = np.zeros(kept, np.int64)  # whose factors are kept, by their bits
-    factors = np.empty((kept, rank, rank))
+    vectors = (np.empty(rank) for _ in range(3))
+    return *vectors, np.empty(rank, np.int64), supports, np.empty((kept, rank, rank))
+
+
+def _sweep_space(gram: np.ndarray) -> tuple[np.ndarray, ...]:
+    """For `_sweep_rows`: the Gram matrix, its columns a multiple of four, rows by coordinate, and their gradients."""
+    rank = len(gram)
+    width = (rank + 3) // 4 * 4
+    padded = np.zeros((rank, width))
+    padded[:, :rank] = gram
+    return padded, np.zeros((width, ROWS_TOGETHER)), np.zeros(ROWS_TOGETHER), np.zeros((rank, ROWS_TOGETHER))
+
+
+@compiled
+def _solve_rows(  # type: ignore[no-untyped-def]
+    gram, cross, solution, tol, max_sweeps, x, gradient, trial, support, supports, factors
+):
+    rows, rank = cross.shape
     for i in range(rows):
         for a in range(rank):
             x[a] = solution[i, a]
-        # Most rows of a warm start keep their positive coordinates: those are finished at once.
-        finished = _positive(x, support)[0] > 0 and _finish(
-            gram, cross[i], x, gradient, support, supports, factors, trial
-        )
-        if not finished:
-            _gradient(gram, cross[i], x, gradient)
-            for sweep in range(1, max_sweeps + 1):
-                if _sweep(gram, x, gradient, tol):
-                    break
-                if sweep % SWEEPS_PER_ATTEMPT == 0 and _finish(
-                    gram, cross[i], x, gradient, support, supports, factors, trial
-                ):
-                    break
+        for sweep in range(max_sweeps + 1):
+            # Before the first sweep, too: most rows of a warm start keep their positive coordinates.
+            if sweep % SWEEPS_PER_ATTEMPT == 0 and _finish(
+                gram, cross[i], x, gradient, support, supports, factors, trial
+            ):
+                break
+            if sweep == max_sweeps or _sweep(gram, x, gradient, tol):
+                break
         for a in range(rank):
             solution[i, a] = x[a]
 
 
 @compiled
-def _sweep_rows(gram, cross, solution, sweeps, together):  # type: ignore[no-untyped-def]
-    """Sweep over the coordinates of all rows, so many ``together``: one coordinate of theirs fills vectors.
+def _sweep_rows(cross, solution, sweeps, padded, x, gradient, linear):  # type: ignore[no-untyped-def]
+    """Sweep over the coordinates of all rows, as many together as ``x`` has columns: one coordinate fills vectors.
 
     Gradients are taken anew, four coordinates at a time, instead of being kept up to date: that would write as much as
     it reads. Rows do not depend on those beside them.
     """
     rows, rank = cross.shape
-    width = (rank + 3) // 4 * 4
-    padded = np.zeros((rank, width))
-    for a in range(rank):  # a loop takes seconds less to compile than a slice
-        for b in range(rank):
-            padded[a, b] = gram[a, b]
-    x, gradient, linear = np.zeros((width, together)), np.zeros(together), np.zeros((rank, together))
+    together = gradient.size
     for first in range(0, rows, together):
         count = min(together, rows - first)
         for i in range(count):

@@ -54,9 +54,8 @@ CHOSEN_GENES = 500
 # to so many of them, and the first fit, go on to all genes, where the lowest is kept.
 CHOSEN_STARTS = 6
 FINALISTS = 4
-# Up to so many cells a fit with a budget goes on to the fine tolerance: which genes are in the budget is settled in the
-# last passes, and with it the usages of programs of few genes, which gain by four to six passes more
-# (docs/programs.md). A pass over more cells costs more.
+# Up to so many cells a fit with a budget goes on to the fine tolerance: its last passes settle which genes are in, and
+# with them the usages of programs of few genes (docs/programs.md).
 BUDGET_FEW_CELLS = sampling.SETTLE_CELLS
 # A consensus looks at up to so many cells: on fewer, seeds would agree each on what its own draw of cells shows.
 CONSENSUS_CELLS = sampling.SETTLE_CELLS
@@ -106,9 +105,8 @@ class Schedule:
             if self._solver.needs_usages:
                 return self._solve(problem, STARTS[self.init](cells, self.rank, rng), journal)
             many = sampling.many_cells(cells, rng)
-            placed = (
-                self._place(many, problem, rng, journal) if self.init == "nmf" and sampling.is_large(many) else None
-            )
+            is_placed = self.init == "nmf" and sampling.is_large(many)
+            placed = self._place(many, problem, rng, journal) if is_placed else None
             settled = self._settle(many, problem, placed, rng, journal)
             return self._finish(problem, settled, journal)
 
@@ -146,10 +144,11 @@ class Schedule:
             journal.passes += many is problem.cells  # over all of X, if only on some directions
             placed = placed._replace(factors=factors, penalty=fitted.penalty)
         if as_is:
-            early = self._early(problem, sampling.at_hand(many, rng), SETTLE_TOLERANCE * problem.tol)
+            share = SETTLE_TOLERANCE if many.shape[0] <= sampling.SAMPLE_CELLS else 1.0
+            early = self._early(problem, sampling.at_hand(many, rng), share * problem.tol)
             start = Factors(FROM_ZERO, placed.factors.W)  # the same wherever H is
-            fitted = self._solve(replace(early, exact=False), start, Journal(journal.advance))
-            placed = placed._replace(factors=fitted.factors)
+            told = journal.advance_to if many is problem.cells else journal.advance
+            placed = placed._replace(factors=self._solve(replace(early, exact=False), start, Journal(told)).factors)
         return self._released(placed, cells) if self.consensus and self._chooses_genes else placed
 
     def _released(self, settled: WarmStart, cells: Cells) -> WarmStart:
@@ -177,9 +176,10 @@ class Schedule:
         return thorough if as_fine else max(thorough, min(fine_tolerance(self.rank), tol))
 
     def _settles_as_is(self, many: Cells) -> bool:
-        """Whether quick steps on X itself come before the exact ones: on few cells, which all are in memory then."""
-        few = many.shape[0] <= sampling.SAMPLE_CELLS
-        return few and self.rank > LOW_RANK and self.init == "nmf" and self.orthogonality != "exact"
+        """Whether quick steps on X itself come before the exact ones: on few cells, and on many without a budget."""
+        few = sampling.SAMPLE_CELLS if self._keeps_budget else sampling.settle_cells(many.shape[1])
+        quick = self.rank > LOW_RANK and self.init == "nmf" and self.orthogonality != "exact"
+        return quick and many.shape[0] <= few
 
     def _finish(self, problem: Problem, settled: WarmStart, journal: Journal) -> Result:
         """Fit X as it is."""

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +78,10 @@ class Checkpoint:
         histories = [saved.snapshot.history, *([] if saved.best is None else [saved.best.history])]
         for history in histories:
             numbers += [number for step in history for number in asdict(step).values()]
-        if not all(histories) or not all(type(number) in (int, float) and number == number for number in numbers):
+        if not all(histories) or not all(type(number) in (int, float) and isfinite(number) for number in numbers):
             raise ValueError("a course of the fit that is none")
+        if saved.best is not None and saved.best.squared_residual < 0:
+            raise ValueError(f"a squared residual of {saved.best.squared_residual:g}")
 
     def saver(self, restart: int, best: Result | None) -> Callable[[Snapshot], None]:
         """A function that writes snapshots of a restart, with the best result before it."""
@@ -124,6 +127,8 @@ def _load(path: Path) -> tuple[SavedFit, dict[str, Any]]:
     about = json.loads(str(arrays.pop("about")))
     if about["format"] != FORMAT:
         raise ValueError(f"format {about['format']!r}")
+    if not isinstance(about["fit"], dict):
+        raise ValueError("no parameters of a fit")
     now, best = (_under(name, arrays) for name in ("now", "best"))
     saved = SavedFit(
         restart=about["restart"],

@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from genesieve._checks import check_non_negative, check_two_dimensional, first_few, one_line_errors
+from genesieve.core.cells.blocks import Blocks
 from genesieve.core.cells.intact import check_intact
 from genesieve.core.cells.sources import FARTHEST
 from genesieve.core.cells.streamed import streamed
@@ -62,6 +63,16 @@ def of_fair_size(X: Any) -> Any:
         f"X must have a largest value from {1 / farthest:g} to {farthest:g}, got {largest:g}: divide X by it, as sums"
         " of its squares get out of range"
     )
+
+
+def check_sums(blocks: Blocks) -> None:
+    """Raise where squares of values vanish; outside memory the largest value is not known beforehand, but their sum."""
+    least = 1 / FARTHEST[blocks.value_dtype]
+    if blocks.plain_norm < least**2 and blocks.moments().mean.any():
+        raise ValueError(
+            f"X must have a largest value of at least {least:g} in {blocks.value_dtype}, got a sum of squares of"
+            f" {blocks.plain_norm:g}: divide X by its largest value"
+        )
 
 
 def _check_outside(model: Any, shape: tuple[int, int], *, reset: bool) -> None:

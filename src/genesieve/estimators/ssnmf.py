@@ -16,7 +16,7 @@ from genesieve.core.cells.streamed import as_source
 from genesieve.core.schedule import score_cells, usages_of
 from genesieve.core.solvers import SOLVERS, Callback
 from genesieve.estimators._batches import note_levels, read_batches, scaled_by_batch, scaling_of
-from genesieve.estimators._door import read_cells, read_new_cells
+from genesieve.estimators._door import check_sums, read_cells, read_new_cells
 from genesieve.estimators._fitting import fit_starts, label, publish
 from genesieve.estimators._parameters import check_parameters, read_memory
 from genesieve.estimators._progress import watched
@@ -312,6 +312,7 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         blocks = Blocks(scaled_by_batch(self, source, of_batch, of_scales), n_jobs=self.n_jobs)
         self.baseline_, self.orthogonality_, self.gene_weights_ = read_choices(self, blocks)
         blocks = blocks.weighted(self.gene_weights_, baseline=self.baseline_)
+        check_sums(blocks)
         best = fit_starts(self, blocks, starts[:1] if self.consensus else starts, monitor)
         H = publish(self, best, usages_of(blocks, best), blocks)
         note_levels(self, blocks, H)

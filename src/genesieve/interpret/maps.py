@@ -1,8 +1,8 @@
 """A map of the cells: places on a plane where neighbours stay neighbours, for the eye.
 
 The idea is UMAP's: cells attract their nearest neighbours and push others away. Attraction falls with distance as in
-t-SNE, which needs no powers, and the compiled step is kept between runs, so that a map of some thousand cells costs
-about a second from the first call on.
+t-SNE, which needs no powers; a pull to the centre keeps groups together. The compiled step is kept between runs, so
+that a map of some thousand cells costs about a second from the first call on.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ DIRECTIONS = 20  # leading ones of the expression: more add noise
 ROUNDS, FEWER_ROUNDS, MANY_CELLS = 200, 100, 8000
 PUSHES = 5  # cells that a cell is pushed away from each time that it is drawn to one
 LONGEST_STEP = 4.0
+# All cells come nearer to the centre by this share in the first round, by less and less later: without it groups that
+# share no neighbours drift apart until most of the canvas is empty (Pollen: 5 % of it used, 14 % so; PBMC 3k 16 and
+# 45 %), and how many neighbours stay neighbours hardly changes.
+GATHER = 0.1
 SPREAD = 4.0  # standard deviation of the first coordinate to begin with
 BISECTIONS = 24
 
@@ -88,7 +92,10 @@ def _clipped(value, step):  # type: ignore[no-untyped-def]
 
 @compiled
 def _settle(places, pairs, strengths, rounds, state):  # type: ignore[no-untyped-def]
-    """Move cells towards their neighbours, as often as they belong together, and away from others, in shorter steps."""
+    """Move cells towards their neighbours, as often as they belong together, and away from others, in shorter steps.
+
+    After every round they gather around the centre.
+    """
     n = np.uint64(len(places))
     for number in range(rounds):
         step = 1.0 - number / rounds
@@ -112,3 +119,6 @@ def _settle(places, pairs, strengths, rounds, state):  # type: ignore[no-untyped
                 push = 2.0 / ((0.001 + squared) * (1.0 + squared))  # none from itself
                 places[i, 0] += _clipped(push * x, step)
                 places[i, 1] += _clipped(push * y, step)
+        for i in range(len(places)):
+            places[i, 0] *= 1.0 - GATHER * step
+            places[i, 1] *= 1.0 - GATHER * step

@@ -41,15 +41,16 @@ def suggest_names(
 ) -> list[Suggestion]:
     """The set whose genes score highest in every program, by scores (genes, programs); its name if it passes the rate.
 
-    ``markers`` are the leading genes of every program. Sets are ranked by the rank-sum test, of equals by how many
-    markers they share; a set has to share one to give its name. Programs with the same name are told apart by the
-    leading gene of each.
+    ``markers`` are the leading genes of every program. A set has to share one to give its name, so sets that do come
+    first; they are ranked by the rank-sum test, equals by how many markers they share. Programs with the same name are
+    told apart by the leading gene of each.
     """
     ranked = rank_enrichment(scores, gene_sets, genes, min_size=min_size, max_size=max_size)
     overlap = over_representation(markers, gene_sets, genes, min_size=min_size, max_size=max_size)
     found = []
     for program in range(scores.shape[1]):
-        order = np.lexsort((-ranked.auc[program], -overlap.overlap[program], ranked.p_value[program]))
+        n_shared = overlap.overlap[program]
+        order = np.lexsort((-ranked.auc[program], -n_shared, ranked.p_value[program], n_shared == 0))
         best, others = int(order[0]), order[1:2]
         adjusted, shared = float(ranked.p_adjusted[program, best]), overlap.shared[program][best]
         passes = adjusted <= fdr and ranked.auc[program, best] > 0.5 and len(shared) > 0

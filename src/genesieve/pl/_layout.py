@@ -87,7 +87,7 @@ def place_cells(adata: AnnData, fit: Fit, shown: np.ndarray, basis: str | None) 
     stored = np.asarray(adata.obsm[name], dtype=np.float64)
     if stored.ndim != 2 or stored.shape[1] < 2:
         raise ValueError(f"basis must have at least 2 columns, got adata.obsm[{name!r}] of shape {stored.shape}")
-    return Layout(stored[shown, :2], f"{EMBEDDINGS.get(name, name.removeprefix('X_'))} from adata.obsm[{name!r}]")
+    return Layout(stored[shown, :2], f"{EMBEDDINGS.get(name, name.removeprefix('X_'))} that came with the data")
 
 
 def map_cells(adata: AnnData, fit: Fit, shown: np.ndarray) -> Layout:

@@ -182,15 +182,16 @@ def legend_rows(names: Sequence[str], width: float) -> tuple[int, int]:
     """Rows and columns of a legend of this width in inches."""
     longest = max((len(shorten(name)) for name in names), default=0)
     entry = LEGEND_HANDLE + longest * SMALL * CHARACTER_WIDTH / POINTS
-    columns = max(1, min(len(names), int(width // entry)))
-    return -(-len(names) // columns), columns
+    rows = max(1, -(-len(names) // max(1, int(width // entry))))
+    return rows, max(1, -(-len(names) // rows))  # rows of about one length
 
 
 def legend_below(ax: Axes, names: Sequence[str], colors: Sequence[str], *, title: str, below: float) -> float:
     """A legend ``below`` inches under the axes; returns the height that it takes."""
     width = ax.get_window_extent().width / ax.figure.dpi
     rows, columns = legend_rows(names, width)
-    handles = [Patch(facecolor=color) for color in colors]
+    by_column = [i for column in range(columns) for i in range(column, len(names), columns)]  # so that rows are read
+    handles = [Patch(facecolor=colors[i]) for i in by_column]
     legend = Legend(
         ax,
         handles,
@@ -200,8 +201,8 @@ def legend_below(ax: Axes, names: Sequence[str], colors: Sequence[str], *, title
         alignment="left", borderpad=0, borderaxespad=0, handlelength=0.9, handleheight=0.9, handletextpad=0.4,
         columnspacing=1.0, labelspacing=0.3,
     )  # fmt: skip
-    for text, name in zip(legend.get_texts(), names, strict=True):
-        text.set_text(shorten(name))
+    for text, i in zip(legend.get_texts(), by_column, strict=True):
+        text.set_text(shorten(names[i]))
         text.set_parse_math(False)
     legend.get_title().set_parse_math(False)
     ax.add_artist(legend)  # ax.legend would replace the one before

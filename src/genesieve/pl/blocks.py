@@ -172,11 +172,24 @@ def _that_fit(ax: Axes, names: dict[int, str], of_cell: np.ndarray, upright: boo
     return sorted(by_size[: max(room, 1)])
 
 
-def _telling(table: pd.DataFrame, genes: str, n_genes: int) -> pd.DataFrame:
-    """The genes of each program that tell it from the others best; a gene of several stays where it tells most."""
-    score = table[ORDER[genes]] * (table["specificity"] if genes == "biclusters" else 1.0)
+def _telling(table: pd.DataFrame, score: pd.Series | np.ndarray, n_genes: int) -> pd.DataFrame:
+    """The genes of each program that tell it from the others best.
+
+    A gene of several stays where fewest are before it: small programs have higher scores, and would take all.
+    """
     table = table.assign(telling=score).sort_values("telling", ascending=False, kind="stable")
+    table = table.assign(before=table.groupby("program", sort=False).cumcount()).sort_values("before", kind="stable")
     return table.drop_duplicates("gene").groupby("program", sort=False).head(n_genes)
+
+
+def _how_telling(adata: AnnData, key: str, table: pd.DataFrame, genes: str) -> pd.Series | np.ndarray:
+    """By gene scores where there are any: large weights alone have genes that every cell expresses, say ribosomal."""
+    if genes == "markers":
+        return table[ORDER[genes]]
+    places = adata.var_names.get_indexer(table["gene"].astype(str))
+    if (places < 0).any() or not (fit := read_fit(adata, key)).scored:
+        return table[ORDER[genes]] * table["specificity"]
+    return np.asarray(fit.scores[places, table["program"].to_numpy()])
 
 
 def _read_genes(
@@ -186,7 +199,7 @@ def _read_genes(
     table = read_projection(adata, key).found(genes)
     if n_genes is not None:
         check_integer("n_genes", n_genes, 1)
-        table = _telling(table, genes, n_genes)
+        table = _telling(table, _how_telling(adata, key, table, genes), n_genes)
     order = {"by": ["program", ORDER[genes]], "ascending": [True, False]}
     table = table[table["program"].isin(chosen)].sort_values(**order, kind="stable")
     slot = f"adata.uns[{getattr(Keys(key), genes)!r}]"

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from anndata import AnnData
 
 HEIGHT = 2.4  # inches
+ROOM_BELOW = 0.6  # of the smallest value on a logarithmic scale: room for words below the line
+MOST_ERROR_BARS = 200  # of genes
 VIEWS = ("programs", "replication", "held_out", "genes")
 
 
@@ -120,6 +122,7 @@ def _draw_ranks(ax: Axes, table: pd.DataFrame, suggested: int, view: str) -> Non
     elif view == "programs":
         _draw_line(ax, ranks, table["size"].to_numpy(), 1.0, "noise ends here")
         ax.set_yscale("log")
+        ax.set_ylim(bottom=ROOM_BELOW * min([1.0, *table["size"].dropna()]))
         label(ax.set_ylabel, "size over the end of noise")
     else:
         _draw_line(ax, ranks, table["agreement"].to_numpy(), REPLICATES, "found in both halves")
@@ -136,13 +139,14 @@ def _draw_line(ax: Axes, ranks: np.ndarray, values: np.ndarray, bound: float, wo
     ranks, values = ranks[np.isfinite(values)], values[np.isfinite(values)]
     ax.axhline(bound, color=QUIET, linewidth=0.8, linestyle="--")
     place: dict[str, Any] = {
-        "xytext": (0, 3),
+        "xytext": (0, -3),  # values fall: below the line, at its beginning, there are no points
         "textcoords": "offset points",
-        "ha": "right",
+        "ha": "left",
+        "va": "top",
         "fontsize": SMALL,
         "color": LOUD,
     }
-    ax.annotate(words, (ranks.max(initial=1), bound), **place)
+    ax.annotate(words, (min(ranks, default=1), bound), **place)
     above = values >= bound
     for mask, color in ((above, OKABE_ITO[0]), (~above, QUIET)):
         ax.plot(ranks[mask], values[mask], "o", color=color, markersize=4)
@@ -153,14 +157,9 @@ def _draw_genes(ax: Axes, genes: pd.DataFrame, suggested: int) -> None:
     order = np.argsort(-gains)
     earns = genes["earns"].to_numpy(dtype=bool)[order]
     at = np.arange(1, len(order) + 1)
-    ax.vlines(
-        at,
-        (gains - errors)[order],
-        (gains + errors)[order],
-        color=np.where(earns, OKABE_ITO[0], QUIET),
-        linewidth=0.5,
-        alpha=0.4,
-    )
+    some = np.unique(np.geomspace(1, len(at), MOST_ERROR_BARS).astype(int)) - 1  # all of them would be a blot
+    low, high = (gains - errors)[order][some], (gains + errors)[order][some]
+    ax.vlines(at[some], low, high, color=np.where(earns[some], OKABE_ITO[0], QUIET), linewidth=0.5, alpha=0.5)
     for mask, color in ((earns, OKABE_ITO[0]), (~earns, QUIET)):
         ax.plot(at[mask], gains[order][mask], ".", color=color, markersize=2)
     ax.axvline(suggested, color=OKABE_ITO[1], linewidth=1.0, zorder=0)

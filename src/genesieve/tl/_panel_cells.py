@@ -141,8 +141,12 @@ class PanelCells:
 def _numbered(known: pd.Series) -> tuple[np.ndarray, list[str]]:
     """Types as numbers, by their names."""
     kinds = known.astype("category").cat.remove_unused_categories()
-    if len(kinds.cat.categories) < 2:
-        raise ValueError(f"labels must tell at least 2 types apart, got {len(kinds.cat.categories)} in {known.name!r}")
+    n_large = int((kinds.value_counts() >= SMALLEST_TYPE).sum())
+    if n_large < 2:
+        raise ValueError(
+            f"labels must tell at least 2 types apart, of {SMALLEST_TYPE} cells or more,"
+            f" got {n_large} in {known.name!r}"
+        )
     return kinds.cat.codes.to_numpy(dtype=np.int64), [str(name) for name in kinds.cat.categories]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from genesieve._anndata import find_genes
+from genesieve._anndata import find_genes, unknown_genes
 from genesieve._checks import check_integer, check_number
 from genesieve.interpret.panels import Limit, Rules
 from genesieve.tl.fit import given_genes
@@ -70,6 +71,7 @@ class Request:
         included = np.zeros(adata.n_vars, dtype=bool)
         if include_genes is not None:
             included = find_genes(adata, include_genes, "include_genes")
+        _warn_unknown(adata, exclude_genes)
         costs = _costs(adata, allowed)
         if limits.max_cost is not None and allowed is None:
             raise ValueError(f"max_cost must come with allowed genes and their costs, got {limits.max_cost} alone")
@@ -124,6 +126,15 @@ class Request:
                 f"n_genes must be at least {needed} for {wanted} genes in each of {rank} programs and those to include,"
                 f" got {self.n_genes}"
             )
+
+
+def _warn_unknown(adata: AnnData, exclude_genes: str | Sequence[str] | None) -> None:
+    """Lists of genes to leave out are often longer than the data, so names that they lack are told, not refused."""
+    if exclude_genes is None or isinstance(exclude_genes, str):
+        return
+    unknown = unknown_genes(adata, exclude_genes)
+    if unknown:
+        warnings.warn(f"exclude_genes has {unknown}", stacklevel=2)
 
 
 def check_request(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from genesieve.interpret.panels import Choice, Judgement
+from genesieve.interpret.panels import Choice, Judgement, mean_accuracy
 from genesieve.interpret.panels.choice import VARIATION
 
 INCLUDED = "asked for"
@@ -19,8 +19,9 @@ def panel_table(
     choice: Choice,
     included: np.ndarray,
     pairs: list[str],
+    directions: list[str],
 ) -> pd.DataFrame:
-    """One row a gene of a panel, in the order of choice; all go by these genes, ``pairs`` by the numbers in it."""
+    """One row a gene of a panel, in the order of choice; all go by these genes, the last two by the numbers in it."""
     programs = shares.argmax(axis=1)
     rows = np.arange(len(genes))
     return pd.DataFrame(
@@ -32,16 +33,35 @@ def panel_table(
             "expression": expression,
             "variation": choice.variation,
             "separation": choice.separation,
-            "reason": [INCLUDED if included[row] else _reason(choice, row, pairs) for row in range(len(genes))],
+            "reason": [
+                INCLUDED if included[row] else _reason(choice, row, pairs, directions) for row in range(len(genes))
+            ],
         }
     )
 
 
-def _reason(choice: Choice, row: int, pairs: list[str]) -> str:
+def _reason(choice: Choice, row: int, pairs: list[str], directions: list[str]) -> str:
     by_variation = VARIATION * choice.variation[row] >= (1 - VARIATION) * choice.separation[row]
     if by_variation or choice.pair[row] < 0:
-        return f"follows leading direction {choice.direction[row] + 1} of the variation"
+        return directions[choice.direction[row]]
     return pairs[choice.pair[row]]
+
+
+def direction_names(scores: np.ndarray, types: np.ndarray, names: list[str], kind: str) -> list[str]:
+    """What every direction of the variation runs between: two types, or cells of the type that varies most along it."""
+    known = types >= 0
+    members = (types[known, None] == np.arange(len(names))).astype(np.float64)  # (cells, types)
+    sizes = np.maximum(members.sum(axis=0), 1.0)[:, None]
+    means = members.T @ scores[known] / sizes
+    within = members.T @ (scores[known] - means[types[known]]) ** 2  # (types, directions)
+    between = (sizes * (means - scores[known].mean(axis=0)) ** 2).sum(axis=0)
+    said = []
+    for direction, (low, high) in enumerate(zip(means.argmin(axis=0), means.argmax(axis=0), strict=True)):
+        ends = f"{kind}{names[min(low, high)]} against {kind}{names[max(low, high)]}"
+        most = f"cells of {kind}{names[within[:, direction].argmax()]}"
+        across = between[direction] > within[:, direction].sum()
+        said.append(f"follows direction {direction + 1} of the variation: {ends if across else most}")
+    return said
 
 
 def pair_names(pairs: np.ndarray, groups: np.ndarray, types: np.ndarray, names: list[str], kind: str) -> list[str]:
@@ -92,6 +112,6 @@ def summary(judgement: Judgement) -> dict[str, float]:
     """The whole panel in three numbers."""
     return {
         "accuracy": float(judgement.accuracy[-1]),
-        "accuracy_all": float(np.nanmean(np.diag(judgement.reference))),
+        "accuracy_all": mean_accuracy(judgement.reference),
         "variation": float(judgement.variation[-1]),
     }

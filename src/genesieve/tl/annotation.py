@@ -35,9 +35,9 @@ def annotate(
 ) -> pd.DataFrame:
     """Suggest a name for every program, from sets of marker genes.
 
-    A program takes the name of the set whose genes have the highest scores in it (rank sum of Mann, Whitney and
-    Wilcoxon over all genes, on `genesieve.tl.gene_scores`), if that passes a false discovery rate and one of the genes
-    is among the program's own markers. Tables, plots and the report call programs by their names from then on.
+    Of the sets with a gene among the program's own markers, a program takes the name of the one whose genes have the
+    highest scores in it (rank sum of Mann, Whitney and Wilcoxon over all genes, on `genesieve.tl.gene_scores`), if that
+    passes a false discovery rate. Tables, plots and the report call programs by their names from then on.
 
     Parameters
     ----------

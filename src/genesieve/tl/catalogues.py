@@ -200,8 +200,8 @@ def _spectra(adata: AnnData, fit: Fit) -> np.ndarray:
     deviation = np.sqrt(np.maximum(squares / n_cells - (sums / n_cells) ** 2, 0.0))
     totals = spectra.sum(axis=0)
     spectra = spectra * np.where(totals > 0, MILLION / np.where(totals > 0, totals, 1.0), 0.0)
-    # Cells come to a million each, too, before the deviations are taken.
-    deviation *= MILLION * n_cells / max(float(sums.sum()), np.finfo(float).tiny)
+    # Cells come to a million each, too, before the deviations are taken; where no cell has any value, none deviates.
+    deviation *= MILLION * n_cells / (float(sums.sum()) or 1.0)
     return np.divide(spectra, deviation[:, None], out=np.zeros_like(spectra), where=deviation[:, None] > 0).T
 
 

@@ -128,7 +128,7 @@ def compare(
     if not 0.0 < float(interval) < 1.0:
         raise ValueError(f"interval must be between 0 and 1, got {interval!r}")
     fit, named = read_projection(adata, key), _names(covariates)
-    _check_batches(adata, fit, groupby)
+    _check_batches(adata, fit.record.get("params", {}).get("batch_key"), groupby)
     how = {"test": test, "n_permutations": int(n_permutations), "interval": float(interval)}
     tables, points = [], []
     for category, mask in _parts(adata, within, cells):
@@ -149,12 +149,19 @@ def compare(
 
 
 def check_comparison(
-    adata: AnnData, groupby: str, sample_key: str, *, covariates: Sequence[str] = (), min_cells: int = MIN_CELLS
+    adata: AnnData,
+    groupby: str,
+    sample_key: str,
+    *,
+    covariates: Sequence[str] = (),
+    min_cells: int = MIN_CELLS,
+    batch_key: str | None = None,
 ) -> None:
     """Raise as `compare` would, before there are usages."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of samples that are left out; the comparison says so
+        warnings.simplefilter("ignore")  # of samples that are left out and of batches; the comparison says so
         samples = read_samples(adata, sample_key, groupby=groupby, covariates=covariates, min_cells=min_cells)
+        _check_batches(adata, batch_key, groupby)
     _check_samples(_Question(samples, np.zeros((len(samples.table), 0)), groupby, list(covariates), None))
 
 
@@ -242,7 +249,8 @@ def _check_samples(question: _Question) -> None:
     """Raise unless there are groups, samples in each, and a way to tell them from the covariates."""
     groups, table = question.groups, question.samples.table
     if len(groups) < 2:
-        raise ValueError(f"{question.groupby} must have at least two groups, got {listing(groups) or 'none'}")
+        told = f"{listing(groups) or 'none'} (samples of too few cells do not count)"
+        raise ValueError(f"{question.groupby} must have at least two groups, got {told}")
     sizes = {name: int((table["group"] == name).sum()) for name in groups}
     few = [name for name, size in sizes.items() if size < MIN_SAMPLES]
     if few:
@@ -265,9 +273,8 @@ def _check_samples(question: _Question) -> None:
         )
 
 
-def _check_batches(adata: AnnData, fit: Projection, groupby: str) -> None:
-    """Raise if the fit took its batches to be alike, and they are the groups."""
-    batch_key = fit.record.get("params", {}).get("batch_key")
+def _check_batches(adata: AnnData, batch_key: str | None, groupby: str) -> None:
+    """Raise if a fit takes its batches to be alike, and they are the groups."""
     if batch_key is None:
         return
     batches, groups = (read_column(adata, name, "must name a column").astype(str) for name in (batch_key, groupby))
@@ -275,8 +282,8 @@ def _check_batches(adata: AnnData, fit: Projection, groupby: str) -> None:
     nested = len(pairs) == pairs["batch"].nunique() and pairs["group"].nunique() > 1
     if nested and len(pairs) == pairs["group"].nunique():
         raise ValueError(
-            f"{groupby} must not be what the batches of the fit are: batch_key={str(batch_key)!r} took the differences"
-            f" between them away; fit without batch_key, or with one that has cells of several groups"
+            f"{groupby} must not be what the batches of the fit are: the batches of {str(batch_key)!r} are made alike,"
+            " and the groups with them; fit without batches, or with some that have cells of several groups"
         )
     if nested:
         message = (

@@ -28,6 +28,7 @@ from genesieve.tl._panel_request import Allowed, Limits, Request
 from genesieve.tl._panel_tables import (
     confusion_table,
     curve_table,
+    direction_names,
     pair_names,
     panel_table,
     summary,
@@ -171,6 +172,7 @@ def _designed(
         choice,
         rules.required[chosen],
         pair_names(statistics.pairs, groups, cells.types, cells.names, kind),
+        direction_names(scores, cells.types, cells.names, kind),
     )
     quality = {**_agreement(cells, fit, W, chosen), **summary(judgement)}
     write_found(

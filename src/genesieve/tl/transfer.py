@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ENOUGH_GENES = 0.5  # share of the model's genes below which a projection is warned of
+FEWEST_GENES = 2  # a program, of those that new cells have: with fewer, none of them counts as well described
 MANY_POOR = 0.2  # share of new cells that programs may describe poorly without a word; of the fit's own it is below 1 %
 
 
@@ -84,7 +85,7 @@ def project(
         describe a cell is in ``obs["ssnmf_explained"]``, the share of its expression of the selected genes that they
         reproduce, and ``obs["ssnmf_poor_fit"]`` marks cells with less of it than nearly all of those of the fit, and
         cells with a label whose mean expression correlates by less than 0.4 with what the programs predict (not for
-        fits with batches).
+        fits with batches); all of them where there are fewer than two genes a program to tell by.
 
     Warns
     -----
@@ -176,7 +177,8 @@ def _tell_fit(adata: AnnData, key: str, fit: Fit, X: Any, columns: np.ndarray, H
     source = as_source(select_genes(X, columns[there]))
     explained = explained_by_cell(source, W, H, weights)
     agreement = agreement_by_group(source, W, H, H.argmax(axis=1), weights)[H.argmax(axis=1)]
-    poor = (explained < float(usual["low"])) | (agreement < FOREIGN)
+    too_few = there.sum() < FEWEST_GENES * fit.rank  # programs could describe anything so well
+    poor = (explained < float(usual["low"])) | (agreement < FOREIGN) | too_few
     write_cell_fit(adata, key, explained, poor)
     if poor.mean() > MANY_POOR:
         _warn_poor(poor, agreement, explained, usual)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,9 +38,37 @@ def connected(address: str | None) -> Iterator[None]:
         client = Client(address, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as error:
         raise RequestError(f"dask must be the address of a running scheduler, got {address!r}: {error}") from None
-    with client:
+    with _quiet(), client, _telling_of_a_loss(address):
         _wait_for_workers(client, address)
         yield
+
+
+@contextmanager
+def _telling_of_a_loss(address: str) -> Iterator[None]:
+    """One line where the scheduler is gone; a worker that is lost ends nothing."""
+    from concurrent.futures import CancelledError
+
+    from distributed.comm import CommClosedError
+
+    try:
+        yield
+    except (CommClosedError, CancelledError):
+        raise ConnectionError(f"the Dask scheduler at {address} must stay until the end, and is gone") from None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Dask's loggers, which print tracebacks of every connection that is lost, in silence."""
+    names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] == "distributed"]
+    loggers = [logging.getLogger(name) for name in names]
+    before = [logger.level for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL)
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
 
 
 def _wait_for_workers(client: Any, address: str) -> None:

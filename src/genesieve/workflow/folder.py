@@ -85,7 +85,7 @@ def read_record(path: Path) -> dict[str, Any]:
         record = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FileError(f"{path} must be the {RECORD} of an earlier run, got nothing there") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise FileError(f"{path} must be the {RECORD} of an earlier run, got no JSON: {error}") from None
     if not isinstance(record, dict) or "genesieve" not in record:
         raise FileError(f"{path} must be the {RECORD} of an earlier run, got other JSON")

@@ -77,7 +77,7 @@ def _in_background(adata: AnnData, path: Path) -> Iterator[Callable[[], object]]
     Most of both is compiled code, which leaves Python free. Of values outside memory the map is made first and the
     object written last: files are read by one at a time.
     """
-    from genesieve._report.layout import keep_map
+    from genesieve._report.layout import keep_map, reserve_map
 
     if streamed(adata.X) is not None:
         keep_map(adata, KEY)
@@ -85,12 +85,13 @@ def _in_background(adata: AnnData, path: Path) -> Iterator[Callable[[], object]]
         write_object(adata, path)
         return
     adata.strings_to_categoricals()  # as writing would do, while others read
+    make_map = reserve_map(adata, KEY)  # slots must not be added while others go through them
     # Filters of warnings belong to all threads, so these are set once, around both.
     with warnings.catch_warnings(), ThreadPoolExecutor(1) as pool:
         for kind in (FutureWarning, DeprecationWarning, PendingDeprecationWarning):
             warnings.simplefilter("ignore", kind)
         warnings.filterwarnings("ignore", module="anndata")
-        made = pool.submit(keep_map, adata, KEY)
+        made = pool.submit(make_map)
         written = pool.submit(_write_h5ad, adata, path)
         yield made.result
         written.result()
@@ -206,7 +207,7 @@ def write_figures(
     """Draw and save each as PNG and SVG; what cannot be drawn of these data is said and left out."""
     import matplotlib.pyplot as plt
 
-    from genesieve.pl._style import settle
+    from genesieve.pl._style import settle_for_good
 
     if figures:
         folder.mkdir(exist_ok=True)
@@ -217,8 +218,7 @@ def write_figures(
             with plt.rc_context(REPEATABLE_SVG), warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Glyph .* missing from")
                 figure = np.ravel(np.asarray(draw(), dtype=object))[0].figure
-                settle(figure)
-                figure.set_layout_engine("none")  # laid out and measured once, not again for every file
+                settle_for_good(figure)  # laid out and measured once, not again for every file
                 box = figure.get_tightbbox().padded(MARGIN)
                 figure.savefig(folder / f"{name}.png", dpi=PNG_DPI, bbox_inches=box)
                 figure.savefig(folder / f"{name}.svg", bbox_inches=box, metadata=SVG_METADATA)

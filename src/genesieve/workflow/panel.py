@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from genesieve import tl
+from genesieve._anndata import unknown_genes
 from genesieve._report.panel import panel_page
 from genesieve._slots.read import read_fit
 from genesieve.io import FileError, RequestError
@@ -99,13 +102,14 @@ def panel(
             given = take(data, settings, resources)
         with watch.stage("prepare"), log.timed("prepare"):
             prepare(given.adata, settings)
+            arguments["exclude_genes"] = _there(given.adata, arguments["exclude_genes"])
             with _asked_for():
                 check_request(given.adata, panel_settings.genes, **arguments)
         fitted = settings.changed(genes=settings.genes or min(FIT_GENES, given.adata.n_vars))
         model = fitted.estimator(resources)
         with watch.fit(model.max_iter * model.n_restarts) as callback, log.timed("fit"):
             tl.ssnmf(given.adata, **model.set_params(callback=callback).get_params(), clusters=False, key_added=KEY)
-        with watch.stage("interpret"), log.timed("panel"), _asked_for():
+        with watch.stage("panel"), log.timed("panel"), _asked_for():
             tl.panel(
                 given.adata,
                 panel_settings.genes,
@@ -137,8 +141,17 @@ def read_genes(path: Place) -> pd.DataFrame:
         if len(heading) > 1:
             raise FileError(f"{path} must have one gene a line or a column 'gene', got the heading {lines[0]!r}")
         return pd.DataFrame({"gene": lines})
-    table = pd.read_csv(Path(path), sep=None, engine="python", dtype={"gene": str}, encoding="utf-8-sig")
+    separator = next((mark for mark in ",\t;" if mark in lines[0]), ",")
+    table = pd.read_csv(StringIO("\n".join(lines)), sep=separator, dtype=str, keep_default_na=False)
     return table.rename(columns=lambda name: str(name).strip().lower())
+
+
+def _there(adata: AnnData, excluded: list[str] | None) -> list[str] | None:
+    """Those of the genes to leave out that the data have; the others are told once, under the name of the setting."""
+    unknown = unknown_genes(adata, excluded or [])
+    if unknown:
+        warnings.warn(f"exclude has {unknown}", UserWarning, stacklevel=1)
+    return None if excluded is None else [gene for gene in excluded if gene in adata.var_names]
 
 
 @contextmanager

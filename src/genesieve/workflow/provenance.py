@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 from scipy import sparse
 
+from genesieve._checks import is_ours
 from genesieve.core.cells.streamed import Streamed
 
 if TYPE_CHECKING:
@@ -78,12 +79,6 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             found[package] = "unknown"
     return found
-
-
-def is_ours(category: type[Warning], filename: str) -> bool:
-    """Whether genesieve gave a warning; scikit-learn wraps `fit_transform`, so some seem to come from there."""
-    named = category is UserWarning or category.__name__ == "ConvergenceWarning"
-    return named and not {"genesieve", "sklearn"}.isdisjoint(Path(filename).parts)
 
 
 @dataclass

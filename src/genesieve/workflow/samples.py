@@ -27,9 +27,8 @@ def check_groups(adata: AnnData, settings: Settings, name: str) -> None:
             columns = listing(list(adata.obs)) or "none"
             raise RequestError(f"{option} must be a column of obs in {name}, got {column!r}: columns are {columns}")
     try:
-        check_comparison(adata, *_question(settings), covariates=_pairs(adata, settings))
-        if settings.batch is not None and settings.batch == settings.groupby:
-            raise ValueError(f"{settings.groupby} must not be the batch too, whose differences a fit takes away")
+        pairs = _pairs(adata, settings)
+        check_comparison(adata, *_question(settings), covariates=pairs, batch_key=settings.batch)
     except ValueError as error:
         raise RequestError(f"groupby cannot be compared: {error}") from None
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from genesieve import pp
+from genesieve._checks import first_few, shown
 from genesieve.estimators._parameters import AUTO, OF_METHOD, OPTIONS, PARAMETERS, check_parameters, read_memory
 from genesieve.estimators.methods import METHODS, Factorisation
 from genesieve.estimators.ssnmf import SSNMF
@@ -67,7 +68,9 @@ class Settings(_OfFit):  # type: ignore[misc]  # its base is made from the table
         names = [item.name for item in fields(self)]
         unknown = sorted(set(values) - {*names, *READ})
         if unknown:
-            raise RequestError(f"settings must be among {', '.join(sorted(names))}, got {', '.join(unknown)}")
+            raise RequestError(
+                f"settings must be among {', '.join(sorted(names))}, got {first_few(map(shown, unknown))}"
+            )
         return replace(self, **{READ.get(name, name): value for name, value in values.items()})
 
     def fit_keywords(self) -> dict[str, Any]:

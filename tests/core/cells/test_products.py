@@ -9,7 +9,7 @@ from scipy import sparse
 from genesieve.core.cells import products
 
 RNG = np.random.default_rng(0)
-X = sparse.random_array((40, 30), density=0.2, format="csr", dtype=np.float32, rng=RNG)
+X = sparse.csr_array(sparse.random(40, 30, density=0.2, format="csr", dtype=np.float32, random_state=RNG))
 H, W = RNG.random((40, 5)), RNG.random((30, 5))
 
 

@@ -309,6 +309,8 @@ def test_columns_are_refused_with_the_command_that_makes_them_rows(tmp_path, mon
         ),
         ({"indices": CSR.indices - 1}, "index -1 of gene in row [0-9]+ must be at least 0"),
         ({"data": CSR.data.astype(complex)}, "numbers, got values of type complex"),
+        ({"data": CSR.data[0]}, "values, indices and ends must be lists"),
+        ({"indices": CSR.indices[None]}, "values, indices and ends must be lists"),
     ],
 )
 def test_rows_that_do_not_fit_together_are_refused(tmp_path, broken, message):

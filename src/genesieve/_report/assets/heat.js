@@ -1,7 +1,8 @@
 // Heat maps: a row a program, a column a cell or a gene; the columns can be zoomed.
 
-const ROW = 18, STRIP = 8, NAMES = 74; // pixels; NAMES is the room for upright names of columns
+const ROW = 18, STRIP = 8, NAMES = 90, LEADER = 18; // pixels; NAMES is the room for upright names of columns, with leader lines
 const NAME_ROOM = 12; // pixels that an upright name needs
+const NAMED_SHARE = 0.7; // of the names that fit: with some room between them they stay near their genes
 
 // `map` has rows, columns, value(row, column), top, strips (functions of a column to a colour), named, name(column),
 // say(row, column), rank (of columns, by which they are named), scale (what the colours mean), merge ("mean" or "max" of the columns that share a pixel).
@@ -86,33 +87,34 @@ function makeHeat(root, map) {
     }
   }
 
-  // As many names as there is room for, those of the heaviest genes first.
+  // As many names as there is room for, those of the heaviest genes of every program first, moved apart where they would touch.
   function drawColumnNames(pen) {
     const each = plot() / state.many, y = head + map.rows * ROW;
     const last = Math.min(map.columns, Math.floor(state.first + state.many + 1e-6));
     const inView = [];
     for (let column = Math.ceil(state.first - 1e-6); column < last; column++) inView.push(column);
     inView.sort((a, b) => map.rank[a] - map.rank[b] || a - b);
-    const taken = new Map(); // where names are, by slots of a name's room, each of which has one at most
-    for (const column of inView) {
-      const x = left + (column + 0.5 - state.first) * each, slot = Math.floor(x / NAME_ROOM);
-      if ([slot - 1, slot, slot + 1].some((near) => taken.has(near) && Math.abs(taken.get(near) - x) < NAME_ROOM)) continue;
-      taken.set(slot, x);
+    const room = Math.floor(plot() / NAME_ROOM);
+    const named = inView.slice(0, inView.length <= room ? room : Math.floor(NAMED_SHARE * room)).sort((a, b) => a - b);
+    const at = named.map((column) => left + (column + 0.5 - state.first) * each), places = apart(at, left + plot());
+    named.forEach((column, i) => {
       pen.strokeStyle = themed("soft");
       pen.lineWidth = 0.75;
       pen.beginPath();
-      pen.moveTo(x, y + 1);
-      pen.lineTo(x, y + 5);
+      pen.moveTo(at[i], y + 1);
+      pen.lineTo(at[i], y + 4);
+      pen.lineTo(places[i], y + LEADER - 4);
+      pen.lineTo(places[i], y + LEADER - 1);
       pen.stroke();
       pen.save();
-      pen.translate(x, y + 7);
+      pen.translate(places[i], y + LEADER + 1);
       pen.rotate(-Math.PI / 2);
       pen.textAlign = "right";
       pen.fillStyle = themed("ink");
       pen.font = "italic 11px system-ui, sans-serif";
-      pen.fillText(cut(pen, map.name(column), NAMES - 8), 0, 0);
+      pen.fillText(cut(pen, map.name(column), NAMES - LEADER - 2), 0, 0);
       pen.restore();
-    }
+    });
   }
 
   function drawFrame(pen) {
@@ -153,6 +155,14 @@ function makeHeat(root, map) {
   view.reset();
 }
 
+// Places in the same order, a name's room apart, not beyond the right end; none moves farther than it must.
+function apart(at, end) {
+  const places = [];
+  at.forEach((x, i) => places.push(i ? Math.max(x, places[i - 1] + NAME_ROOM) : x));
+  for (let i = at.length - 1; i >= 0; i--) places[i] = Math.min(places[i], end - (at.length - i - 0.5) * NAME_ROOM);
+  return places;
+}
+
 function cut(pen, text, room) {
   if (pen.measureText(text).width <= room) return text;
   let letters = Array.from(text);
@@ -179,15 +189,22 @@ function usagesMap() {
 function loadingsMap() {
   const { genes, programs, rank } = data;
   const place = new Array(rank).fill(0);
-  const heaviest = (gene) => weight(gene, genes.owner[gene]);
-  const order = Array.from(genes.names.keys()).sort((a, b) => genes.owner[a] - genes.owner[b] || heaviest(b) - heaviest(a));
-  const ranks = order.map((gene) => place[genes.owner[gene]]++); // within the program
-  let top = 0;
-  for (const value of genes.weights) top = Math.max(top, value);
+  // Relative to the largest of its program: one of few genes has large weights, beside which others would look like none.
+  const top = new Array(rank).fill(0);
+  genes.weights.forEach((value, i) => { top[i % rank] = Math.max(top[i % rank], value); });
+  const relative = (gene, program) => (top[program] ? weight(gene, program) / top[program] : 0);
+  const owner = genes.names.map((_, gene) => {
+    let most = 0;
+    for (let program = 1; program < rank; program++) if (relative(gene, program) > relative(gene, most)) most = program;
+    return most;
+  });
+  const heaviest = (gene) => relative(gene, owner[gene]);
+  const order = Array.from(genes.names.keys()).sort((a, b) => owner[a] - owner[b] || heaviest(b) - heaviest(a));
+  const ranks = order.map((gene) => place[owner[gene]]++); // within the program
   return {
-    rows: rank, columns: order.length, strips: [(column) => programs.colors[genes.owner[order[column]]]], named: true, top: top || 1,
-    merge: "max", rank: ranks, scale: "weight",
-    value: (program, column) => weight(order[column], program),
+    rows: rank, columns: order.length, strips: [(column) => programs.colors[owner[order[column]]]], named: true, top: 1,
+    merge: "max", rank: ranks, scale: "relative weight",
+    value: (program, column) => relative(order[column], program),
     name: (column) => genes.names[order[column]],
     say: (program, column) => [genes.names[order[column]], "Weight in " + programs.titles[program] + ": " + number(weight(order[column], program))],
   };

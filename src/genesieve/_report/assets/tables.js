@@ -76,10 +76,17 @@ function makeTable(root, table) {
   return { sortBy };
 }
 
+// A cell of a file that a spreadsheet may open: text that it would run as a formula has an apostrophe before it.
+function savedCell(value) {
+  if (typeof value !== "string") return String(value === null ? "" : value);
+  const line = value.replace(/[\t\r\n]+/g, " ");
+  const text = (/^[=+\-@\uff1d\uff0b\uff0d\uff20]/.test(line) ? "'" : "") + line;
+  return text.includes('"') ? '"' + text.replaceAll('"', '""') + '"' : text;
+}
+
 function saveRows(table, rows) {
-  const clean = (value) => String(value === null ? "" : value).replace(/[\t\r\n]+/g, " ");
-  const lines = [table.columns.map((column) => clean(column.title))];
-  for (const row of rows) lines.push(table.columns.map((column) => clean((column.save || column.value)(row))));
+  const lines = [table.columns.map((column) => savedCell(column.title))];
+  for (const row of rows) lines.push(table.columns.map((column) => savedCell((column.save || column.value)(row))));
   const address = URL.createObjectURL(new Blob([lines.map((line) => line.join("\t")).join("\n") + "\n"], { type: "text/tab-separated-values" }));
   make("a", { href: address, download: table.file }).click();
   setTimeout(() => URL.revokeObjectURL(address), 1000);

@@ -21,6 +21,8 @@ from genesieve.core.objective import CellStep, gram_of, half_squared_residual
 EXTRA_DIRECTIONS = 24
 # Where X has fewer cells or genes than so many times its directions, there is too little to gain by them.
 LEAST_SAVING = 4
+# On more directions than these rows are most of a step, and products must save twice as much.
+FEW_DIRECTIONS = 40
 # A row has few values here and much to solve: blocks are smaller than those of X, so that all threads have one.
 CELLS_A_BLOCK = 500
 MOST_BLOCKS = 8
@@ -94,7 +96,8 @@ def low_rank_approximation(
     The directions are those of some cells; ``near`` are directions to set out from.
     """
     width = rank + EXTRA_DIRECTIONS
-    if isinstance(cells, LowRank) or LEAST_SAVING * width >= min(cells.shape):
+    least_saving = LEAST_SAVING if width <= FEW_DIRECTIONS else 2 * LEAST_SAVING
+    if isinstance(cells, LowRank) or least_saving * width >= min(cells.shape):
         return cells
     some = sample(cells, rng, n_genes=cells.shape[1]).cells
     if near is None:

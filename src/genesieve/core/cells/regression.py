@@ -39,7 +39,7 @@ def regress(source: Source, designs: np.ndarray, which: np.ndarray) -> Regressio
     """
     n_designs, stacked = designs.shape[1], designs.reshape(len(designs), -1)
     cross, sums, squares, total, grams = _total(source, partial(_sums, which, n_designs), stacked)
-    inverses = np.array([np.linalg.pinv(gram, hermitian=True) for gram in grams])
+    inverses = np.array([_inverse(gram) for gram in grams])
     coefficients, variances = np.empty_like(cross), np.empty_like(cross)
     for design, inverse in enumerate(inverses):
         coefficients[which == design] = cross[which == design] @ inverse
@@ -79,6 +79,12 @@ def _changed_products(change: Callable[[Any], Any], X: Any, H: np.ndarray) -> Su
     X, H = change(X.astype(np.float64)), H.astype(np.float64)
     squares = X.power(2) if sparse.issparse(X) else X**2
     return X.T @ H, np.asarray(X.sum(axis=0)).ravel(), np.asarray(squares.sum(axis=0)).ravel()
+
+
+def _inverse(gram: np.ndarray) -> np.ndarray:
+    """Of the columns that some cell has; zero for the others, where some processors would leave rounding."""
+    used = np.diag(gram) > 0
+    return np.linalg.pinv(gram, hermitian=True) * np.outer(used, used)
 
 
 def _sums(which: np.ndarray, n_designs: int, X: Any, stacked: np.ndarray) -> Sums:

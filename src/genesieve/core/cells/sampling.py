@@ -54,8 +54,12 @@ def many_cells(cells: Cells, rng: np.random.Generator) -> Cells:
     n_cells, n_genes = cells.shape
     if n_cells <= WHOLE_CELLS:
         return cells
-    settle = max(min(SETTLE_CELLS, SETTLE_VALUES // n_genes), SAMPLE_CELLS)
-    return sample(cells, rng, n_cells=settle, n_genes=n_genes).cells
+    return sample(cells, rng, n_cells=settle_cells(n_genes), n_genes=n_genes).cells
+
+
+def settle_cells(n_genes: int) -> int:
+    """So many cells of so many genes may be held in memory to settle on."""
+    return max(min(SETTLE_CELLS, SETTLE_VALUES // n_genes), SAMPLE_CELLS)
 
 
 def at_hand(cells: Cells, rng: np.random.Generator) -> Cells:

@@ -48,13 +48,17 @@ def gains_of_mean(sums: GeneSums, n_cells: int) -> np.ndarray:
     return np.asarray(by_mean + (sums.with_size - sums.values * sums.size / n_cells) ** 2 / spread)
 
 
-@compiled
-def count_genes(data, indices, n_genes):  # type: ignore[no-untyped-def]
+def count_genes(data: np.ndarray, indices: np.ndarray, n_genes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of every gene of sparse values, how many are above zero, their sum, and the sum of their squares."""
     seen, sums, squares = np.zeros(n_genes, np.int64), np.zeros(n_genes), np.zeros(n_genes)
+    _count(data, indices, seen, sums, squares)
+    return seen, sums, squares
+
+
+@compiled
+def _count(data, indices, seen, sums, squares):  # type: ignore[no-untyped-def]
     for j in range(data.size):
         value, gene = np.float64(data[j]), indices[j]
         seen[gene] += value > 0
         sums[gene] += value
         squares[gene] += value * value
-    return seen, sums, squares

@@ -65,14 +65,18 @@ def _depth_factors(totals: np.ndarray, depth: float) -> np.ndarray:
     return np.divide(depth, totals, out=np.ones_like(totals), where=totals > 0)
 
 
-@compiled
-def row_sums(data, indptr):  # type: ignore[no-untyped-def]
+def row_sums(data: np.ndarray, indptr: np.ndarray) -> np.ndarray:
     """In double precision; SciPy adds in the type of the values."""
     sums = np.zeros(indptr.size - 1)
+    _add_rows(data, indptr, sums)
+    return sums
+
+
+@compiled
+def _add_rows(data, indptr, sums):  # type: ignore[no-untyped-def]
     for i in range(sums.size):
         for j in range(indptr[i], indptr[i + 1]):
             sums[i] += data[j]
-    return sums
 
 
 @compiled

@@ -218,6 +218,11 @@ class Journal:
         """The same, after an iteration of an early fit of X itself."""
         self.found(step.objective)
 
+    def advance_to(self, step: Progress) -> None:
+        """Both: another part of the stage is done, an iteration of an early fit of X itself."""
+        self.advance()
+        self.found(step.objective)
+
     def _tell(self, stage: str, done: int, of: int | None, objective: float | None = None) -> None:
         self._stand = stage, done, of
         if isinstance(self.callback, Monitor):

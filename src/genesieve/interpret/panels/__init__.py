@@ -1,7 +1,7 @@
 """Targeted panels: which few genes keep what all of them show, and how well they do."""
 
 from genesieve.interpret.panels.choice import Choice, choose_panel
-from genesieve.interpret.panels.judge import Judgement, judge_panel
+from genesieve.interpret.panels.judge import Judgement, judge_panel, mean_accuracy
 from genesieve.interpret.panels.rules import Limit, Rules
 from genesieve.interpret.panels.statistics import (
     GeneStatistics,
@@ -23,4 +23,5 @@ __all__ = [
     "group_cells",
     "judge_panel",
     "leading_scores",
+    "mean_accuracy",
 ]

@@ -40,7 +40,9 @@ class Judgement:
 
     sizes: np.ndarray  # (points,): panel sizes of the curve
     accuracy: np.ndarray  # (points,): mean over types of the share of their cells that is recognised
-    variation: np.ndarray  # (points,): share of the variance along the leading directions that is predicted
+    variation: (
+        np.ndarray
+    )  # (points,): share of the variance along the leading directions that is predicted; NaN if none
     confusion: np.ndarray  # (types, types): share of the cells of a type (row) that is taken for another, whole panel
     reference: np.ndarray  # (types, types): the same with all genes
 
@@ -61,8 +63,14 @@ def judge_panel(
     tables, kept = _held_out(values, scores, types, n_types, folds, sizes)
     reference = _held_out(scores, scores, types, n_types, folds, np.array([scores.shape[1]]))[0]
     confusions = np.array([_shares(table) for table in tables])
-    accuracy = np.array([np.nanmean(np.diag(table)) for table in confusions])
+    accuracy = np.array([mean_accuracy(table) for table in confusions])
     return Judgement(sizes, accuracy, kept, confusions[-1], _shares(reference[0]))
+
+
+def mean_accuracy(confusion: np.ndarray) -> float:
+    """Share of their cells that is recognised, over the types that have enough of them; NaN where none has."""
+    told = np.diag(confusion)[~np.isnan(np.diag(confusion))]
+    return float(told.mean()) if told.size else np.nan
 
 
 def _folds(types: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -92,7 +100,8 @@ def _held_out(
             taken = _discriminant(learnt, size, X[out, :size])
             np.add.at(counts[place], (types[out], taken), 1.0)
             missed[place] += ((scores[out] - _prediction(learnt, size, X[out, :size])) ** 2).sum()
-    return counts, 1.0 - missed / (len(X) * scores.var(axis=0).sum())
+    spread = len(X) * scores.var(axis=0).sum() if len(X) else 0.0
+    return counts, 1.0 - missed / spread if spread > 0 else np.full(len(sizes), np.nan)
 
 
 def _discriminant(learnt: _Moments, size: int, X: np.ndarray) -> np.ndarray:
@@ -109,7 +118,7 @@ def _discriminant(learnt: _Moments, size: int, X: np.ndarray) -> np.ndarray:
 
 def _prediction(learnt: _Moments, size: int, X: np.ndarray) -> np.ndarray:
     """The scores of each cell along the leading directions, by the first genes."""
-    n_cells = learnt.sizes.sum()
+    n_cells = max(learnt.sizes.sum(), 1.0)  # very few cells may all be held out at once
     mean, target = learnt.sums[:, :size].sum(axis=0) / n_cells, learnt.scores / n_cells
     scatter = learnt.products[:size, :size] - n_cells * np.outer(mean, mean)
     slopes = np.linalg.solve(_ridged(scatter), learnt.with_scores[:size] - n_cells * np.outer(mean, target))

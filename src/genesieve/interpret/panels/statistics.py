@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +16,12 @@ from genesieve.core.nnls import nnls
 from genesieve.core.objective import gram_of
 
 # Leading directions of the variation that a panel is to keep: more of them are mostly noise of single genes. Scores
-# change little from 15 to 30.
+# change little from 15 to 30; 50 are better for large panels and worse for small ones (docs/panels.md).
 DIRECTIONS = 20
 # The mean gene and what else is not variation: the leading directions of values that are not centred hold it too.
 SPARE_DIRECTIONS = 5
+# Variance along a direction, as a share of the mean square of cells, below which it is rounding.
+LEAST_VARIANCE = 1e-24
 # Groups that cells are put into where no types are known, finer than types mostly are.
 GROUPS = 20
 GROUP_STARTS = 3
@@ -67,18 +70,26 @@ def leading_scores(cells: Blocks, rng: np.random.Generator, *, n_directions: int
     """Cells (cells, directions) along the leading directions of their variation, uncorrelated, the strongest first."""
     left, scale, _ = svd(cells, min(n_directions + SPARE_DIRECTIONS, *cells.shape), rng)
     scores = np.asarray(left * scale, dtype=np.float64)
+    rounding = LEAST_VARIANCE * np.square(scores).sum() / len(scores)
     scores -= scores.mean(axis=0)
     variances, axes = np.linalg.eigh(gram_of(scores) / len(scores))
     strongest = np.argsort(-variances, kind="stable")[:n_directions]
-    return np.asarray(scores @ axes[:, strongest[variances[strongest] > 1e-9 * variances.max(initial=0.0)]])
+    least = max(1e-9 * variances.max(initial=0.0), rounding)
+    if not (variances > least).any():
+        raise ValueError("a panel needs cells that differ, got cells that are all alike")
+    return np.asarray(scores @ axes[:, strongest[variances[strongest] > least]])
 
 
 def group_cells(scores: np.ndarray, seed: int, *, n_groups: int = GROUPS) -> np.ndarray:
     """Groups of cells that are near each other along the leading directions (cells,), where no types are known."""
     from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
 
     n_groups = min(n_groups, len(np.unique(scores, axis=0)))
-    return np.asarray(KMeans(n_groups, n_init=GROUP_STARTS, random_state=seed).fit_predict(scores), dtype=np.int64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # that there are fewer groups
+        groups = KMeans(n_groups, n_init=GROUP_STARTS, random_state=seed).fit_predict(scores)
+    return np.asarray(np.unique(groups, return_inverse=True)[1], dtype=np.int64)  # cells alike may leave groups empty
 
 
 def gene_statistics(cells: Blocks, scores: np.ndarray, groups: np.ndarray) -> GeneStatistics:

@@ -270,6 +270,47 @@ FORMS = {
 NO_LIE = [damage for damage in DAMAGE if damage not in ("fewer genes than said", "more cells than said")]
 
 
+INDEX_TYPES = [">i4", ">i8", "u8", "u4", "i2", "u2", "u1"]
+
+
+@pytest.mark.parametrize("kind", INDEX_TYPES)
+@pytest.mark.parametrize("part", ["indices", "indptr"])
+@pytest.mark.parametrize("open_file", [gs.io.read, gs.io.open_in_file])
+def test_a_file_may_have_indices_of_any_whole_type(tmp_path, open_file, part, kind):
+    """Compiled code takes two; a file in the other byte order ended in a page of numba's complaints."""
+    if part == "indptr" and kind == "u1":
+        kind = "u2"  # there are more values
+    path = tmp_path / "x.h5ad"
+    path.write_bytes(whole_file("csr"))
+    with h5py.File(path, "a") as file:
+        values = file["X"][part][:].astype(kind)
+        del file["X"][part]
+        file["X"][part] = values
+    options = {"n_genes": 5, "random_state": 0}
+    expected = gs.SSNMF(2, **options).fit(whole())
+    np.testing.assert_allclose(gs.SSNMF(2, **options).fit(open_file(path).X).components_, expected.components_)
+
+
+@pytest.mark.parametrize("kind", [">i4", ">i8", "u8", "i2"])
+@pytest.mark.parametrize("part", ["indices", "indptr"])
+def test_indices_of_another_type_by_hand_are_refused_in_one_line(part, kind):
+    X = whole()
+    setattr(X, part, getattr(X, part).astype(kind))
+    before, adata = getattr(X, part).dtype, ad.AnnData(whole())
+    adata.X = X
+    uses = [
+        lambda: gs.SSNMF(2, n_genes=3).fit(X),
+        lambda: gs.SSNMF(2, n_genes=3, random_state=0).fit(whole()).transform(X),
+        lambda: gs.SparseKMeans(2, n_genes=3).fit(X),
+        lambda: gs.pp.prepare(adata),
+        lambda: gs.tl.ssnmf(adata, 2, 5),
+    ]
+    for use in uses:
+        with pytest.raises(ValueError, match=rf"{part} must be int32 or int64 in the byte order of this machine, got"):
+            use()
+    assert getattr(X, part).dtype == before
+
+
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("form", FORMS)
 def test_matrices_by_hand_are_refused(form, damage):
@@ -455,6 +496,14 @@ def test_whole_texts_pass(tmp_path, compression):
     adata.write_h5ad(tmp_path / "data.h5ad", compression=compression)
     assert len(collections((tmp_path / "data.h5ad").read_bytes())) > 3
     assert list(gs.io.read(tmp_path / "data.h5ad").obs["name"]) == names
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+@pytest.mark.parametrize("name", ["x.h5ad", "x.h5", "x.csv", "x.loom"])
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(gs.io.RequestError, match="got a pipe or a device"):
+        gs.io.read(tmp_path / name)
 
 
 @pytest.mark.parametrize("gzipped", [False, True])

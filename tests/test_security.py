@@ -16,6 +16,7 @@ import zarr
 
 import audit
 import genesieve as gs
+from genesieve._damage import _unpickles
 from genesieve.workflow import folder
 from genesieve.workflow.model import load_model, save_model
 
@@ -166,6 +167,55 @@ def test_a_store_of_the_newer_format_is_looked_at_too(tmp_path):
     file.write_text(json.dumps({**about, "codecs": [{"name": "numcodecs.pickle"}]}))
     with pytest.raises(gs.io.FileError, match="asks to unpickle"):
         gs.io.read(store)
+
+
+def test_parts_of_a_store_that_are_named_as_its_notes_are_looked_at():
+    array = {"zarr_format": 3, "node_type": "array", "codecs": [{"name": "numcodecs.pickle"}]}
+    group = {"zarr_format": 3, "node_type": "group", "attributes": {"name": "pickle"}}
+    assert not _unpickles(group)
+    assert _unpickles({**group, "consolidated_metadata": {"metadata": {"attributes": array}}})
+    assert not _unpickles({"metadata": {"X/.zattrs": {"id": "pickle"}}})
+    assert _unpickles({"metadata": {"attributes/.zarray": {"compressor": {"id": "pickle"}}}})
+
+
+def test_a_store_is_looked_at_where_a_group_is_named_as_chunks_are(tmp_path, trap):
+    store = tmp_path / "x.zarr"
+    ad.AnnData(np.ones((4, 3)), uns={"c": {"note": np.arange(4)}}).write_zarr(store)
+    for file in (store / "uns" / "c").rglob("*"):
+        if file.name in ("zarr.json", ".zarray") and "note" in str(file):
+            file.write_text(json.dumps({**json.loads(file.read_text()), "codecs": [{"name": "numcodecs.pickle"}]}))
+    with pytest.raises(gs.io.FileError, match="asks to unpickle"):
+        gs.io.read(store)
+
+
+@pytest.mark.parametrize("read", [gs.io.read, gs.io.open_in_file])
+@pytest.mark.parametrize("what", ["a folder", "a chunk"])
+def test_a_store_with_a_link_out_is_refused(tmp_path, read, what):
+    """By it, the bytes of any file would end in a result, and a folder would not be looked at for codecs."""
+    store, outside = tmp_path / "x.zarr", tmp_path / "outside"
+    ad.AnnData(np.ones((4, 3), dtype=np.float32)).write_zarr(store)
+    part = store / "X"
+    if what == "a chunk":
+        part = next(file for file in part.rglob("*") if file.is_file() and file.name not in ("zarr.json", ".zarray"))
+    part.rename(outside)
+    part.symlink_to(outside)
+    with pytest.raises(gs.io.FileError, match=r"is a link to .*outside, and no other file is read"):
+        read(store)
+
+
+@pytest.mark.parametrize("part", ["X", "uns"])
+def test_a_store_that_holds_itself_is_refused(tmp_path, part):
+    store = tmp_path / "x.zarr"
+    ad.AnnData(np.ones((4, 3), dtype=np.float32)).write_zarr(store)
+    (store / part / "again").symlink_to(store / "uns")
+    with pytest.raises(gs.io.FileError, match="is a link to"):
+        gs.io.read(store)
+
+
+def test_a_link_to_a_whole_store_is_read(tmp_path):
+    ad.AnnData(np.ones((4, 3), dtype=np.float32)).write_zarr(tmp_path / "x.zarr")
+    (tmp_path / "link.zarr").symlink_to(tmp_path / "x.zarr")
+    assert gs.io.read(tmp_path / "link.zarr").shape == (4, 3)
 
 
 # ------------------------------------------------------------------------------------------------ nothing outside

@@ -233,22 +233,36 @@ def _check_lines(path: Path, lines: bytes, before: int, kind: type[int | float])
 
 
 def check_codecs(store: Path) -> Path:
-    """The path of a zarr store; ValueError if an array of it is to be unpickled."""
+    """The path of a zarr store; ValueError if an array of it is to be unpickled, or a part stands outside of it."""
+    whole = store.resolve()
     for folder, below, files in os.walk(store):
-        if "zarr.json" in files and "c" in below:
-            below.remove("c")  # chunks, of which there may be many
-        for name in METADATA & set(files):
+        _check_inside(folder, [*below, *files], whole)
+        for name in files:
+            if name.lower() not in METADATA:
+                continue
             about = json.loads(Path(folder, name).read_text(encoding="utf-8"))
             if _unpickles(about):
                 raise ValueError(f"{Path(folder, name)} asks to unpickle, which could run anything")
     return store
 
 
+def _check_inside(folder: str, names: list[str], whole: Path) -> None:
+    """Raise ValueError if a name in a folder of a store is a link out of it, or to a folder, maybe one it stands in."""
+    for name in names:
+        entry = os.path.join(folder, name)
+        if os.path.islink(entry):
+            target = Path(entry).resolve()
+            if target.is_dir() or not target.is_relative_to(whole):
+                raise ValueError(f"{entry} is a link to {target}, and no other file is read")
+
+
 def _unpickles(about: Any) -> bool:
     """Whether metadata name the codec, attributes of the user aside."""
     if isinstance(about, dict):
         named = any(str(about.get(key)).removeprefix("numcodecs.") == "pickle" for key in ("id", "name"))
+        # Elsewhere "attributes" is the name of a part.
+        own = {"attributes"} if isinstance(about.get("zarr_format"), int) else set()
         return named or any(
-            _unpickles(part) for key, part in about.items() if not key.endswith(("attributes", ".zattrs"))
+            _unpickles(part) for key, part in about.items() if key not in own and Path(key).name != ".zattrs"
         )
     return isinstance(about, list) and any(map(_unpickles, about))

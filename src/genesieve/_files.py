@@ -88,7 +88,7 @@ def _lock(path: Path) -> int | None:
     """A lock that no one else has, or None where there are no locks."""
     if fcntl is None:
         return None
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe of such a name is not waited for
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -85,12 +85,14 @@ def _there(path: str | PathLike[str]) -> Path:
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"{path} must be a file or folder with expression data, got nothing there")
+    if not path.is_file() and not path.is_dir():  # files are read more than once
+        raise RequestError(f"{path} must be a file or folder with expression data, got a pipe or a device")
     return path
 
 
 def _check_intact(adata: AnnData, path: Path) -> None:
     try:
-        check_all_intact(adata, str(path))
+        check_all_intact(adata, str(path), mend=True)
     except ValueError as error:
         raise FileError(str(error)) from None
 

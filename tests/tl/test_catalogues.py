@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import anndata as ad
 import numpy as np
 import pandas as pd
@@ -70,6 +72,9 @@ def test_names_of_a_catalogue_are_those_of_its_programs(fitted):
         ("\tA\tB\np\t1\tx\n", "must be a table of programs x genes with tabs"),
         ("\tA\tB\np\t1\t-2\n", "finite and not negative"),
         ("\tA\tB\np\t1\t2\np\t1\t2\n", "must name every program and gene once"),
+        ("\tA\tA\np\t1\t2\n", "must name every program and gene once"),
+        ("\tA\tB\tC\np\t1\t2\n", "4 names stand over 2 columns"),
+        ("\tA\tB\np\t1\t2\x002\n", "zero byte"),
     ],
 )
 def test_a_file_that_is_no_catalogue_is_refused_in_a_line(tmp_path, text, match):
@@ -77,6 +82,24 @@ def test_a_file_that_is_no_catalogue_is_refused_in_a_line(tmp_path, text, match)
     with pytest.raises(FileError, match=match) as error:
         tl.read_catalogue(tmp_path / "bad.tsv")
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("corner", ["", "program\t"])
+def test_names_in_a_catalogue_stay_as_they_are_written(tmp_path, corner):
+    (tmp_path / "x.tsv").write_text(f"{corner}007\tNA\t1.0\nNA\t1\t2\t3\n1e3\t4\t5\t6\n")
+    table = tl.read_catalogue(tmp_path / "x.tsv")
+    assert (list(table.index), list(table.columns)) == (["NA", "1e3"], ["007", "NA", "1.0"])
+
+
+def test_no_cell_of_a_catalogue_begins_as_a_formula_and_names_are_found_again(tmp_path):
+    names = ["=1+1", "@SUM(A1)", "-2", "'=1", "a\tb", "a\nb", 'a"b', "CD3D;=1"]
+    adata = ad.AnnData(np.random.default_rng(0).poisson(2.0, (30, len(names))), var=pd.DataFrame(index=names))
+    adata.X = adata.X.astype(np.float32)
+    tl.ssnmf(adata, 2, len(names), clusters=False)
+    tl.write_catalogue(adata, tmp_path / "x.tsv")
+    text = (tmp_path / "x.tsv").read_text()
+    assert not any(cell.startswith(("=", "@", "-")) for cell in re.split(r'[\t\n";]', text))
+    assert list(tl.read_catalogue(tmp_path / "x.tsv").columns) == names
 
 
 def test_what_cannot_be_written_or_scored_is_refused(fitted, tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 
 import pandas as pd
 import pytest
@@ -32,6 +34,23 @@ def test_a_panel_is_written_whole(tmp_path):
     assert record["scores"] == outcome.record["scores"]
     page = (tmp_path / "out" / "report.html").read_text()
     assert all(gene in page for gene in table["gene"])
+    assert "default-src 'none'" in page.partition("<title>")[0]
+
+
+def test_hostile_names_of_a_panel_are_only_text(tmp_path):
+    """On its page nothing runs and nothing is fetched; in its tables nothing is a formula."""
+    adata = make()
+    adata.var_names = [f"<img src=x onerror=alert(1)>{i}" if i % 2 else f"g;=1+{i}" for i in range(adata.n_vars)]
+    adata.obs["class"] = adata.obs["class"].cat.rename_categories(lambda name: f"=<script>alert({name})</script>")
+    workflow.panel(adata, tmp_path / "out", PanelSettings(genes=20), SETTINGS)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "&lt;script&gt;" in page
+    assert not re.search(r"<(script|img src=x)", page)
+    for file in (tmp_path / "out").glob("*.csv"):
+        cells = re.split(r'[,;\n"]', file.read_text())
+        assert not [cell for cell in cells if cell.startswith(("=", "@", "+"))]
+    again = read_genes(tmp_path / "out" / "panel.csv")["gene"]
+    assert set(again) <= set(adata.var_names)
 
 
 @pytest.mark.parametrize(
@@ -63,3 +82,28 @@ def test_genes_are_read_from_lists_and_tables(tmp_path):
         found = read_genes(file)
         assert found["gene"].tolist() == ["A", "B"]
         assert costs is None or found["cost"].astype(float).tolist() == costs
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"gene,cost\nA,2\nB,1,3\n", "a table with a column 'gene', and cannot be read as one"),
+        (b"gene,cost\nA\0,2\n", "zero byte"),
+        (b"\xff\xfe\x80", "a text file with gene names"),
+    ],
+)
+def test_a_file_that_names_no_genes_is_refused_in_a_line(tmp_path, content, message):
+    file = tmp_path / "genes.csv"
+    file.write_bytes(content)
+    with pytest.raises(FileError, match=message) as error:
+        read_genes(file)
+    assert str(file) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    """Lists are read once before the work and once after, for the record."""
+    os.mkfifo(tmp_path / "genes.txt")
+    with pytest.raises(FileError, match="a folder, a pipe or a device"):
+        read_genes(tmp_path / "genes.txt")

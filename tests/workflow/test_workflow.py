@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from scipy import sparse
 from genesieve import datasets, pp, tl, workflow
 from genesieve.io import FileError, RequestError
 from genesieve.workflow import Settings, Watcher, load_model, outputs, repeated, save_model, stages
-from genesieve.workflow.folder import others_files, read_record, staged, write_record
+from genesieve.workflow.folder import is_result, others_files, read_record, staged, write_record
 
 N_CELLS, N_GENES, RANK, BUDGET = 60, 40, 3, 20
 
@@ -109,13 +110,51 @@ def test_files_of_others_are_refused_or_carried(tmp_path):
     make_result(out)
     (out / "figures").mkdir()
     (out / "figures" / "mine.txt").write_text("note")
-    (out / ".DS_Store").write_text("")
+    for litter in (".DS_Store", "._mine.txt", "Thumbs.db", ".nfs0000000000a1b2c3"):
+        (out / litter).write_text("")
     assert [str(file) for file in others_files(out)] == ["figures/mine.txt"]
     with pytest.raises(RequestError, match=r"figures/mine\.txt"), staged(out, force=True):
         pass
     with staged(out, force=True, carry=True) as stage:
         (stage / "x").write_text("new")
     assert tree(out) == {"x": b"new", "figures/mine.txt": b"note"}
+
+
+def test_hidden_files_of_others_are_not_lost(tmp_path):
+    out = tmp_path / "results"
+    make_result(out)
+    (out / ".notes").write_text("years of work")
+    with pytest.raises(RequestError, match=r"got also \.notes: move them first"), staged(out, force=True):
+        pass
+    with staged(out, force=True, carry=True) as stage:
+        (stage / "x").write_text("new")
+    assert tree(out) == {"x": b"new", ".notes": b"years of work"}
+
+
+def test_a_record_with_a_number_of_many_digits_is_no_result(tmp_path):
+    (tmp_path / "run.json").write_text('{"genesieve": ' + "1" * 5000 + "}")
+    assert not is_result(tmp_path)
+    with pytest.raises(FileError, match=r"run\.json must be the run\.json of an earlier run, got no JSON"):
+        read_record(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_a_pipe_that_looks_like_a_stray_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / ".results.0123abcd.partial")
+    with staged(tmp_path / "results") as stage:
+        (stage / "x").write_text("new")
+    assert tree(tmp_path / "results") == {"x": b"new"}
+
+
+@pytest.mark.parametrize("option", ["known", "batch"])
+@pytest.mark.parametrize("column", ["ssnmf", "ssnmf_cluster", "ssnmf_outlier"])
+def test_a_result_is_not_compared_with_itself(tmp_path, option, column):
+    """Such a column is overwritten: the agreement with it was perfect, whatever it had held."""
+    adata = make_data()
+    adata.obs[column] = adata.obs["type"]
+    with pytest.raises(RequestError, match=rf"{option} must not be a column that the result is written to, got"):
+        workflow.run(adata, tmp_path / "out", Settings(rank=2, genes=10, **{option: column}))
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_empty_folder_is_taken_and_a_file_is_not(tmp_path):

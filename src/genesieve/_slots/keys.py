@@ -208,6 +208,12 @@ class Keys:
         return f"{self.key}_gene_confidence"
 
     @property
+    def of_cells(self) -> tuple[str, ...]:
+        """``obs``: all columns that are written."""
+        own = (self.labels, self.confidence, self.cluster, self.cluster_confidence)
+        return (*own, self.outlier, self.outlier_score, self.explained, self.poor_fit)
+
+    @property
     def derived(self) -> tuple[str, ...]:
         """``uns``: everything that follows from a fit and goes when it is replaced."""
         return (

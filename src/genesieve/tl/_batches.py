@@ -22,8 +22,7 @@ def read_batch_column(adata: AnnData, batch_key: str, key: str | None = None) ->
 
     ``key`` is that of the result, where labels are written.
     """
-    keys = Keys(key or "")
-    if key is not None and batch_key in (keys.labels, keys.confidence, keys.cluster, keys.cluster_confidence):
+    if key is not None and batch_key in Keys(key).of_cells:
         raise ValueError(f"batch_key must not be a column that the result is written to, got {batch_key!r}")
     column = read_column(adata, batch_key, "batch_key must name a column").to_numpy(dtype=object)
     return read_batches(column, adata.n_obs, f"batch_key {batch_key!r}")

@@ -15,9 +15,11 @@ import pandas as pd
 
 from genesieve._anndata import check_unique_genes, kind_of_values, log_base, own, read_fitted, read_part, read_values
 from genesieve._checks import check_choice, check_integer, first_few
+from genesieve._damage import check_text
 from genesieve._files import write_whole
 from genesieve._slots.read import Fit, read_fit
 from genesieve._slots.write import write_catalogue_usages
+from genesieve._spreadsheets import plain_name, without_formulas
 from genesieve.core.cells.regression import cross_products
 from genesieve.core.cells.streamed import as_source
 from genesieve.core.nnls import nnls
@@ -63,18 +65,29 @@ def read_catalogue(path: str | PathLike[str]) -> pd.DataFrame:
     if not path.is_file():
         raise FileNotFoundError(f"{path} must be a table of programs x genes, got no file there")
     try:
-        table = pd.read_csv(path, sep="\t", index_col=0, encoding="utf-8")
-        values = table.astype(np.float64)
-    except (ValueError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise FileError(f"{path} must be a table of programs x genes with tabs: {str(error).splitlines()[0]}") from None
+        values = _read_table(path)
+    except (ValueError, OSError, EOFError) as error:
+        said = (str(error) or type(error).__name__).splitlines()[0]
+        raise FileError(f"{path} must be a table of programs x genes with tabs: {said}") from None
     values = values.loc[:, values.notna().all()]
-    values.index, values.columns = values.index.astype(str), values.columns.astype(str)
     if 0 in values.shape or not np.isfinite(values.to_numpy()).all() or (values.to_numpy() < 0).any():
         raise FileError(
             f"{path} must hold programs x genes, finite and not negative, got {values.shape[0]} x {values.shape[1]}"
         )
     if not (values.index.is_unique and values.columns.is_unique):
         raise FileError(f"{path} must name every program and gene once")
+    return values
+
+
+def _read_table(path: Path) -> pd.DataFrame:
+    """Numbers with names in the first row and column, which stay as they are written, repeated or not."""
+    form: dict[str, Any] = {"sep": "\t", "header": None, "encoding": "utf-8"}
+    heading = pd.read_csv(check_text(path), nrows=1, dtype=str, keep_default_na=False, **form).iloc[0].tolist()
+    values = pd.read_csv(path, skiprows=1, converters={0: str}, **form).set_index(0).astype(np.float64)
+    if len(heading) - values.shape[1] not in (0, 1):  # R leaves the corner out
+        raise ValueError(f"{len(heading)} names stand over {values.shape[1]} columns of numbers")
+    values.columns = pd.Index([plain_name(name) for name in heading[-values.shape[1] :]])
+    values.index = pd.Index([plain_name(name) for name in values.index])
     return values
 
 
@@ -115,7 +128,7 @@ def write_catalogue(adata: AnnData, path: str | PathLike[str], *, genes: str = "
     spectra = _spectra(adata, fit)[:, chosen]
     table = pd.DataFrame(spectra, index=fit.names, columns=fit.genes[chosen])
     with write_whole(path) as file:
-        file.write(table.to_csv(sep="\t").encode())
+        file.write(without_formulas(table).to_csv(sep="\t", lineterminator="\n").encode(errors="replace"))
 
 
 def score_catalogue(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,10 @@ from genesieve._files import claimed_beside, hidden_beside, strays, sweep
 from genesieve.io import FileError, RequestError
 
 RECORD = "run.json"
+LITTER = re.compile(
+    r"\.DS_Store|\._.*|\.directory|\.nfs[0-9a-f]+|Thumbs\.db|desktop\.ini|\..*\.[0-9a-f]{8}\.(partial|old|part)"
+)
+"""Files that macOS, desktops, network disks and killed runs leave in any folder."""
 
 
 @contextmanager
@@ -85,7 +90,7 @@ def read_record(path: Path) -> dict[str, Any]:
         record = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FileError(f"{path} must be the {RECORD} of an earlier run, got nothing there") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # JSON of another form, or a number of thousands of digits
         raise FileError(f"{path} must be the {RECORD} of an earlier run, got no JSON: {error}") from None
     if not isinstance(record, dict) or "genesieve" not in record:
         raise FileError(f"{path} must be the {RECORD} of an earlier run, got other JSON")
@@ -125,11 +130,11 @@ def write_record(folder: Path, record: dict[str, Any]) -> None:
 
 
 def others_files(folder: Path) -> list[Path]:
-    """Files in a result that genesieve did not write, relative to it; hidden ones do not count."""
+    """Files in a result that genesieve did not write, relative to it; what systems leave everywhere does not count."""
     listed = read_record(folder).get("files")
     ours = {file for file in listed if isinstance(file, str)} if isinstance(listed, list) else set()
     found = [file.relative_to(folder) for file in sorted(folder.rglob("*")) if not file.is_dir() or file.is_symlink()]
-    return [file for file in found if file.as_posix() not in ours and not file.name.startswith(".")]
+    return [file for file in found if file.as_posix() not in ours and not LITTER.fullmatch(file.name)]
 
 
 def _must_stay(out: Path) -> bool:

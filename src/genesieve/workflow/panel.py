@@ -15,8 +15,10 @@ import pandas as pd
 
 from genesieve import tl
 from genesieve._anndata import unknown_genes
+from genesieve._damage import check_text
 from genesieve._report.panel import panel_page
 from genesieve._slots.read import read_fit
+from genesieve._spreadsheets import plain_name
 from genesieve.io import FileError, RequestError
 from genesieve.tl._panel_request import check_request
 from genesieve.workflow.cluster import connected
@@ -130,8 +132,10 @@ def panel(
 def read_genes(path: Place) -> pd.DataFrame:
     """Genes of a file, in a column ``gene``: one name a line, or a table with a heading that has that column."""
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        if Path(path).exists() and not Path(path).is_file():
+            raise ValueError("a folder, a pipe or a device")
+        text = check_text(Path(path)).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
         raise FileError(f"{path} must be a text file with gene names, got: {error}") from None
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
@@ -142,8 +146,13 @@ def read_genes(path: Place) -> pd.DataFrame:
             raise FileError(f"{path} must have one gene a line or a column 'gene', got the heading {lines[0]!r}")
         return pd.DataFrame({"gene": lines})
     separator = next((mark for mark in ",\t;" if mark in lines[0]), ",")
-    table = pd.read_csv(StringIO("\n".join(lines)), sep=separator, dtype=str, keep_default_na=False)
-    return table.rename(columns=lambda name: str(name).strip().lower())
+    try:
+        table = pd.read_csv(StringIO("\n".join(lines)), sep=separator, dtype=str, keep_default_na=False)
+    except ValueError as error:
+        said = " ".join(str(error).split())
+        raise FileError(f"{path} must be a table with a column 'gene', and cannot be read as one: {said}") from None
+    table = table.rename(columns=lambda name: str(name).strip().lower())
+    return table.assign(gene=table["gene"].map(plain_name))  # of a panel that was written before
 
 
 def _there(adata: AnnData, excluded: list[str] | None) -> list[str] | None:

@@ -16,6 +16,7 @@ import pandas as pd
 from genesieve import datasets, pp, tl
 from genesieve._checks import listing
 from genesieve._matrices import check_all_intact
+from genesieve._slots.keys import Keys
 from genesieve._slots.read import read_preparation, read_projection
 from genesieve.core.cells.streamed import streamed
 from genesieve.interpret.genesets import case_note, read_gene_sets
@@ -61,6 +62,7 @@ def take(data: Place | AnnData, settings: Settings, resources: Resources) -> Giv
     _make_names_unique(adata)
     values = _choose(adata, settings, name)
     outside = streamed(values)
+    _check_own_columns(settings)
     if settings.known is not None:
         _check_known(adata, settings.known, name)
     if settings.batch is not None:
@@ -101,6 +103,16 @@ def _choose(adata: AnnData, settings: Settings, name: str) -> Any:
     if values is None:
         raise FileError(f"{name} must hold values in X, got none; name a layer: {listing(list(adata.layers))}")
     return values
+
+
+def _check_own_columns(settings: Settings) -> None:
+    """Raise about a column that this run would overwrite, and then compare its own result with."""
+    for option in ("known", "batch", "groupby", "sample"):
+        column = getattr(settings, option)
+        if column in Keys(KEY).of_cells:
+            raise RequestError(
+                f"{option} must not be a column that the result is written to, got {column!r}: rename it"
+            )
 
 
 def _check_known(adata: AnnData, column: str, name: str) -> None:

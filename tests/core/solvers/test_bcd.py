@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from genesieve.core import starts
 from genesieve.core.cells.blocks import FROM_ZERO, Blocks
 from genesieve.core.constraints import RowSparse
-from genesieve.core.objective import Orthogonal, RelativeOverlap, gram_of
-from genesieve.core.solvers import Factors, Problem, bcd, mapalm, palm
+from genesieve.core.objective import Orthogonal, Overlap, RelativeOverlap, gram_of
+from genesieve.core.solvers import Factors, Journal, Problem, bcd, mapalm, palm
+from genesieve.core.solvers.bcd import _revive, _with_best_usages
 from genesieve.paper import published
 from problems import CONSTRAINTS, assert_monotone, best_rows, make, seeds, solve
 
@@ -93,6 +94,20 @@ def test_a_dead_program_is_revived_without_raising_the_objective():
         assert result.factors.W.any(axis=0).all(), constraint
         assert result.factors.H.any(axis=0).all(), constraint
         assert_monotone(result, X)
+
+
+def test_a_program_is_not_reseeded_by_the_size_of_entries_next_to_nothing():
+    """Beside one of 1e-150 it was as small: its usages were 1e150, their squares infinite."""
+    X, start = make(1)
+    problem = Problem(Blocks(X), CONSTRAINTS[1], Overlap(), max_iter=1, tol=0.0)
+    start = Factors(start.H, CONSTRAINTS[1].project(start.W))
+    state = _with_best_usages(problem, Journal(), start.W, start.H)
+    W = state.W.copy()
+    W[:, 2], W[W.any(axis=1).argmax(), 0] = 0, 1e-150
+    revived = _revive(problem, state, W)
+    assert revived[:, 2].max() > 1e-12 * W.max()
+    assert CONSTRAINTS[1].contains(revived)
+    np.testing.assert_array_equal(revived[:, :2] > 1e-12, W[:, :2] > 1e-12)
 
 
 @pytest.mark.parametrize("start_number", range(10))

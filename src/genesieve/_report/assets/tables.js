@@ -80,7 +80,7 @@ function makeTable(root, table) {
 function savedCell(value) {
   if (typeof value !== "string") return String(value === null ? "" : value);
   const line = value.replace(/[\t\r\n]+/g, " ");
-  const text = (/^[=+\-@\uff1d\uff0b\uff0d\uff20]/.test(line) ? "'" : "") + line;
+  const text = line.replace(/(^|[;,])(?='*[=+\-@\uff1d\uff0b\uff0d\uff20])/g, "$1'"); // some cut texts at ; or ,
   return text.includes('"') ? '"' + text.replaceAll('"', '""') + '"' : text;
 }
 

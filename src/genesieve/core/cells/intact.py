@@ -58,6 +58,7 @@ def _check_compressed(X: Any, name: str) -> None:
         n_lines, size = n_lines // height, size // width
     check_ends(X.indptr, n_lines, len(X.data), len(X.indices), name, kept[0])
     check_indices(X.indices, X.indptr, size, name, kept)
+    _check_types(name, indices=X.indices, indptr=X.indptr)
 
 
 def _check_coordinates(X: Any, name: str) -> None:
@@ -67,6 +68,27 @@ def _check_coordinates(X: Any, name: str) -> None:
         wrong = _first_outside(indices, size, name)
         if wrong is not None:
             raise ValueError(_outside(name, indices[wrong], what, size))
+    _check_types(name, row=X.row, col=X.col)
+
+
+def _check_types(name: str, **indices: np.ndarray) -> None:
+    """Raise about whole numbers that compiled code does not take: of other byte orders or sizes."""
+    for part, array in indices.items():
+        if array.dtype not in (np.int32, np.int64):
+            raise ValueError(
+                f"{name}.{part} must be int32 or int64 in the byte order of this machine, got {array.dtype}:"
+                f" {part}.astype(np.int64)"
+            )
+
+
+def as_compiled_code_takes(X: Any) -> None:
+    """Let whole-number indices of compressed values, as any file may have them, be of a type that all code takes."""
+    if not sparse.issparse(X) or X.format not in ("csr", "csc", "bsr"):
+        return
+    parts = (X.indices, X.indptr)
+    if all(part.dtype.kind in "iu" for part in parts) and any(part.dtype not in (np.int32, np.int64) for part in parts):
+        small = all(part.dtype.itemsize < 4 or part.dtype.newbyteorder("=") == np.int32 for part in parts)
+        X.indices, X.indptr = (part.astype(np.int32 if small else np.int64) for part in parts)
 
 
 def _first_outside(indices: np.ndarray, size: int, name: str) -> int | None:

@@ -11,6 +11,9 @@ from genesieve.core.cells.blocks import FROM_ZERO, Usages
 from genesieve.core.objective import gram_of
 from genesieve.core.solvers.run import Arrays, Factors, Journal, Problem, Result, State
 
+# Entries of a program that are smaller, relative to its largest, change the objective by less than rounding does.
+NO_MATTER = float(np.sqrt(np.finfo(np.float64).eps))
+
 
 @dataclass(frozen=True)
 class GeneStep:
@@ -127,8 +130,8 @@ def _revive(problem: Problem, state: State, W: np.ndarray) -> np.ndarray:
     """Reseed one program that died with the worst-fitted cell.
 
     Its usages are zero, so this leaves the objective as it is. The new column is made small enough for the projection
-    to keep all other entries; where the budget has no room for it, the program stays empty. Genes that have a baseline
-    to lose stay outside.
+    to keep all other entries that matter; where the budget has no room for it, the program stays empty. Genes that have
+    a baseline to lose stay outside.
     """
     dead = np.flatnonzero(~W.any(axis=0))
     if dead.size == 0 or not W.any():
@@ -137,7 +140,8 @@ def _revive(problem: Problem, state: State, W: np.ndarray) -> np.ndarray:
     if not seed.any():
         return W
     revived = W.copy()
-    revived[:, dead[0]] = seed * (W[W > 0].min() / (2.0 * seed.max() * np.sqrt(W.shape[1])))
+    smallest = W[NO_MATTER * W.max(axis=0) < W].min()
+    revived[:, dead[0]] = seed * (smallest / (2.0 * seed.max() * np.sqrt(W.shape[1])))
     revived = problem.constraint.project(revived)
     outside = problem.constraint.gain_outside
     return revived if outside(revived) == outside(W) else np.where(W.any(axis=1, keepdims=True), revived, 0)

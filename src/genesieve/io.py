@@ -51,8 +51,7 @@ def read(path: str | PathLike[str], *, cells_in: str | None = None) -> AnnData:
     Returns
     -------
     AnnData
-        In memory. Gene and cell names that repeat are told apart by a suffix in the 10x formats, where repeated
-        symbols are usual.
+        In memory. In the 10x formats, where it is usual that symbols repeat, names are told apart by a suffix.
 
     Raises
     ------

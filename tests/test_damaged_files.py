@@ -270,6 +270,20 @@ FORMS = {
 NO_LIE = [damage for damage in DAMAGE if damage not in ("fewer genes than said", "more cells than said")]
 
 
+@pytest.mark.parametrize("part", ["data", "indices", "indptr"])
+@pytest.mark.parametrize("kind", ["f4", "i4"])
+@pytest.mark.parametrize("open_file", [gs.io.read, gs.io.open_in_file])
+def test_an_empty_data_set_in_place_of_a_part_is_refused(tmp_path, open_file, part, kind):
+    path = tmp_path / "x.h5ad"
+    path.write_bytes(whole_file("csr"))
+    with h5py.File(path, "a") as file:
+        del file["X"][part]
+        file["X"][part] = h5py.Empty(kind)
+    with pytest.raises((gs.io.FileError, ValueError, OSError)) as error:
+        gs.SSNMF(2, n_genes=3).fit(open_file(path).X)
+    assert len(str(error.value).splitlines()) == 1
+
+
 INDEX_TYPES = [">i4", ">i8", "u8", "u4", "i2", "u2", "u1"]
 
 

@@ -1,4 +1,4 @@
-"""Spoiled run.json, model and checkpoint: refused in one line, or of use; nothing outside their folder is touched."""
+"""Spoiled run.json, model and checkpoints: refused in one line, or of use; nothing outside their folder is touched."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import numpy as np
 
 import genesieve as gs
 from genesieve.cli.run import _inputs
+from genesieve.selection.saved import checksum as checksum_of_choice
 from genesieve.workflow import Settings, repeated
 from genesieve.workflow.folder import check_free, is_result, staged, write_record
 from genesieve.workflow.model import checksum, load_model, save_model
@@ -30,7 +31,7 @@ CLEAR = (ValueError, TypeError, OSError)
 def records(seed: int, folder: Path) -> str:
     """One spoiled record of one of the kinds."""
     rng = np.random.default_rng([seed, 37])
-    return (_run, _model, _checkpoint)[seed % 3](rng, folder)
+    return (_run, _model, _checkpoint, _selection)[seed % 4](rng, folder)
 
 
 def _clear(use: Callable[[], Any], content: object) -> Any:
@@ -217,6 +218,41 @@ def _checkpoint(rng: np.random.Generator, folder: Path) -> str:
     if model.get_support().sum() > 5:
         raise FaultError(f"a budget that is not kept: {content}"[:900])
     return "checkpoint used"
+
+
+def _selection(rng: np.random.Generator, folder: Path) -> str:
+    """The checkpoint of a choice of numbers; half of those that are made by hand have a checksum that fits."""
+    whole, place = folder / "choice.npz", folder / "spoiled.npz"
+    counts = np.random.default_rng(2).poisson(np.random.default_rng(3).gamma(0.3, 4.0, (60, 3)) @ np.ones((3, 40)))
+    expected = _suggested(counts, whole)
+    shutil.copyfile(whole, place)
+    content = _spoil_arrays(place, rng)
+    signed = rng.random() < 0.5
+    if signed:
+        _sign_choice(place)
+    found = _clear(lambda: _suggested(counts, place), content)
+    if found is None:
+        return "choice refused"
+    if (not signed and found != expected) or not (1 <= found[0] <= 40 and 1 <= found[1] <= 40):
+        raise FaultError(f"{found} suggested, and not {expected}: {content}"[:900])
+    return "choice used"
+
+
+def _suggested(counts: np.ndarray, checkpoint: Path) -> tuple[int, int]:
+    adata = ad.AnnData(counts.astype(np.float32))
+    gs.tl.select(adata, checkpoint=checkpoint)
+    found = adata.uns["ssnmf_select"]["suggested"]
+    return int(found["n_components"]), int(found["n_genes"])
+
+
+def _sign_choice(place: Path) -> None:
+    with contextlib.suppress(Exception):
+        with np.load(place) as file:
+            arrays = {name: file[name] for name in file.files}
+        about = json.loads(str(arrays.pop("about")))
+        about["sha256"] = checksum_of_choice(arrays)
+        with place.open("wb") as out:
+            np.savez(out, about=np.array(json.dumps(about)), **arrays)
 
 
 def _stop_at_last(progress: Any) -> bool:

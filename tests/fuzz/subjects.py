@@ -11,6 +11,7 @@ from .fits import fits, large_fits
 from .means import sparse_kmeans
 from .outside import outside
 from .records import records
+from .results import results
 from .texts import texts
 
 SUBJECTS: dict[str, Subject] = {
@@ -24,9 +25,10 @@ SUBJECTS: dict[str, Subject] = {
     "arguments": arguments,
     "files": files,
     "crafted": crafted,
+    "results": results,
 }
 SHARES = {
-    "fits": 72,
+    "fits": 71,
     "large": 1,
     "outside": 2,
     "analyses": 1,
@@ -36,4 +38,5 @@ SHARES = {
     "arguments": 1,
     "files": 1,
     "crafted": 2,
+    "results": 1,
 }

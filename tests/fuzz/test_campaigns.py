@@ -25,6 +25,7 @@ CASES = {
     "arguments": 6,
     "files": 24,
     "crafted": 40,
+    "results": 15,
     "large": 4,
     "outside": 12,
     "analyses": 10,

@@ -1,4 +1,4 @@
-"""Spoiled GMT, CSV and Matrix Market files: refused in one line, or read as a plain reading of them says."""
+"""Spoiled GMT, CSV and Matrix Market files, catalogues and lists of genes: refused in one line, or read as they are."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 import genesieve as gs
 from genesieve.interpret.genesets import read_gene_sets
+from genesieve.workflow.panel import read_genes
 
 from .campaign import FaultError
 from .mutation import spoiled_text
@@ -21,13 +22,15 @@ PLACES = [(g, c, (g * c) % 4 + 1) for g in range(1, 7) for c in range(1, 8) if (
 MTX = "%%MatrixMarket matrix coordinate integer general\n% made by hand\n" + f"6 7 {len(PLACES)}\n"
 MTX += "".join(f"{g} {c} {v}\n" for g, c, v in PLACES)
 FEATURES = "".join(f"ENS{i}\tG{i}\tGene Expression\n" for i in range(6))
+CATALOGUE = CSV.replace(",", "\t")
+GENES = "gene,cost\n" + "".join(f"G{j},{j}.5\n" for j in range(9))
 BARCODES = "".join(f"c{i}\n" for i in range(7))
 
 
 def texts(seed: int, folder: Path) -> str:
     """One spoiled file of one of the kinds."""
     rng = np.random.default_rng([seed, 31])
-    return (_gmt, _csv, _mtx)[seed % 3](rng, folder)
+    return (_gmt, _csv, _mtx, _catalogue, _genes)[seed % 5](rng, folder)
 
 
 def _gmt(rng: np.random.Generator, folder: Path) -> str:
@@ -91,6 +94,35 @@ def _mtx(rng: np.random.Generator, folder: Path) -> str:
     elif len(set(adata.var_names)) != adata.n_vars or len(set(adata.obs_names)) != adata.n_obs:
         raise FaultError(f"names repeat: {contents[chosen]!r}"[:900])
     return "mtx read"
+
+
+def _catalogue(rng: np.random.Generator, folder: Path) -> str:
+    path, content = folder / "programs.tsv", spoiled_text(CATALOGUE, rng)
+    path.write_bytes(content)
+    try:
+        table = gs.tl.read_catalogue(path)
+    except (ValueError, OSError, TypeError) as error:
+        return _refused(error, content)
+    values = table.to_numpy()
+    if not (np.isfinite(values).all() and (values >= 0).all() and table.index.is_unique and table.columns.is_unique):
+        raise FaultError(f"a catalogue of {table}: {content!r}"[:900])
+    text = content.decode("utf-8-sig")
+    if not all(name in text.replace('""', '"') for name in [*table.index, *table.columns]):
+        raise FaultError(f"names that are not in the file, {list(table.index)}, {list(table)}: {content!r}"[:900])
+    return "catalogue read"
+
+
+def _genes(rng: np.random.Generator, folder: Path) -> str:
+    path, content = folder / "genes.csv", spoiled_text(GENES, rng)
+    path.write_bytes(content)
+    try:
+        table = read_genes(path)
+    except (ValueError, OSError, TypeError) as error:
+        return _refused(error, content)
+    text = content.decode("utf-8-sig").replace('""', '"')
+    if not all(isinstance(gene, str) and gene in text for gene in table["gene"]):
+        raise FaultError(f"genes that are not in the file, {list(table['gene'])}: {content!r}"[:900])
+    return "genes read"
 
 
 def _plain_mtx(content: bytes) -> np.ndarray:

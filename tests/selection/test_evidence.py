@@ -1,12 +1,14 @@
 """Replication, the rule, batches, checkpoints and progress of a suggestion, and where the cells may be."""
 
+import json
+
 import anndata
 import numpy as np
 import pytest
 from scipy import sparse
 
 import genesieve as gs
-from genesieve.selection import evidence
+from genesieve.selection import evidence, saved
 from genesieve.selection.choose import select
 from genesieve.selection.evidence import Evidence
 from genesieve.selection.held_out import Errors
@@ -184,3 +186,31 @@ def test_wherever_the_cells_are(counts, form, tmp_path):
     found, before = adata.uns["ssnmf_select"], expected.uns["ssnmf_select"]
     assert found["suggested"] == before["suggested"]
     np.testing.assert_allclose(found["table"]["held_out_error"], before["table"]["held_out_error"], rtol=1e-4)
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("spectrum/n_above", np.array(0)),
+        ("spectrum/n_above", np.array(np.inf)),
+        ("spectrum/rows", np.array(["x"] * 3)),
+        ("parts/genes", np.zeros((2, 3))),
+        ("parts/0", None),
+        ("halves/agreement", np.zeros(2, dtype="M8[D]")),
+        ("no step", np.zeros(2)),
+    ],
+)
+def test_a_checkpoint_made_by_hand_is_refused_in_one_line(counts, tmp_path, field, value, signed):
+    """Without a checksum, one with other numbers led to another suggestion."""
+    path = tmp_path / "steps.npz"
+    suggest(counts.X, checkpoint=path)
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    about = json.loads(str(arrays.pop("about")))
+    arrays = {name: array for name, array in {**arrays, field: value}.items() if array is not None}
+    about["sha256"] = saved.checksum(arrays) if signed else about["sha256"]
+    np.savez(path, about=np.array(json.dumps(about)), **arrays)
+    with pytest.raises(ValueError, match="checkpoint must be a file of genesieve, got") as error:
+        suggest(counts.X, checkpoint=path)
+    assert "\n" not in str(error.value)

@@ -90,6 +90,7 @@ def test_genes_are_read_from_lists_and_tables(tmp_path):
         (b"gene,cost\nA,2\nB,1,3\n", "a table with a column 'gene', and cannot be read as one"),
         (b"gene,cost\nA\0,2\n", "zero byte"),
         (b"\xff\xfe\x80", "a text file with gene names"),
+        (b"x" * 5000 + b",cost\nA,2\n", r"got the heading 'x+\.\.\."),
     ],
 )
 def test_a_file_that_names_no_genes_is_refused_in_a_line(tmp_path, content, message):
@@ -98,6 +99,7 @@ def test_a_file_that_names_no_genes_is_refused_in_a_line(tmp_path, content, mess
     with pytest.raises(FileError, match=message) as error:
         read_genes(file)
     assert str(file) in str(error.value)
+    assert len(str(error.value)) < 1000
     assert "\n" not in str(error.value)
 
 

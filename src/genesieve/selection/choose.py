@@ -76,10 +76,12 @@ def select(
         if data is None:
             return _nothing(source.shape, kind, ranks, budgets)
         saved = Saved(checkpoint, _about(data, ranks, of_evidence))
-        found = gather(data.values, ranks, most, of_evidence, saved=saved, threads=available_threads(n_jobs), tell=tell)
-        rank = programs(found, ranks)
-        tell("judging genes")
-        gains = gains_of(data.values, found.parts, min(rank, found.width))
+        threads = available_threads(n_jobs)
+        with saved.in_use():
+            found = gather(data.values, ranks, most, of_evidence, saved=saved, threads=threads, tell=tell)
+            rank = programs(found, ranks)
+            tell("judging genes")
+            gains = gains_of(data.values, found.parts, min(rank, found.width))
     tell("done")
     return _suggestion(found, rank, gains, data, kind, source.shape[1], budgets)
 

@@ -106,6 +106,8 @@ def _spectrum(R: np.ndarray, most: int, rng: np.random.Generator, saved: Saved, 
         return looked_at[0]
     multiply(R, stored["rows"], stored["columns"])  # as finding it has done
     sizes, end, above = stored["sizes"], float(stored["end_of_noise"]), int(stored["n_above"])
+    if not 1 <= above <= most:
+        raise ValueError(f"{above} directions must be from 1 to {most}")
     return Spectrum(sizes, end, above, stored["rows"], stored["columns"])
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".tsv", ".txt")  # by which starCAT tells a file from the name of a catalogue
 MILLION = 1e6
+SAID_LETTERS = 200  # of what a library says about a file
 MIN_GENES = 20  # of a catalogue that cells must have
 
 
@@ -67,7 +68,7 @@ def read_catalogue(path: str | PathLike[str]) -> pd.DataFrame:
     try:
         values = _read_table(path)
     except (ValueError, OSError, EOFError) as error:
-        said = (str(error) or type(error).__name__).splitlines()[0]
+        said = (str(error) or type(error).__name__).splitlines()[0][:SAID_LETTERS]
         raise FileError(f"{path} must be a table of programs x genes with tabs: {said}") from None
     values = values.loc[:, values.notna().all()]
     if 0 in values.shape or not np.isfinite(values.to_numpy()).all() or (values.to_numpy() < 0).any():

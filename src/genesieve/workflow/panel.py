@@ -15,6 +15,7 @@ import pandas as pd
 
 from genesieve import tl
 from genesieve._anndata import unknown_genes
+from genesieve._checks import shown
 from genesieve._damage import check_text
 from genesieve._report.panel import panel_page
 from genesieve._slots.read import read_fit
@@ -143,13 +144,13 @@ def read_genes(path: Place) -> pd.DataFrame:
     heading = re.split(r"[,\t;]", lines[0])
     if "gene" not in [name.strip().strip('"').lower() for name in heading]:
         if len(heading) > 1:
-            raise FileError(f"{path} must have one gene a line or a column 'gene', got the heading {lines[0]!r}")
+            raise FileError(f"{path} must have one gene a line or a column 'gene', got the heading {shown(lines[0])}")
         return pd.DataFrame({"gene": lines})
     separator = next((mark for mark in ",\t;" if mark in lines[0]), ",")
     try:
         table = pd.read_csv(StringIO("\n".join(lines)), sep=separator, dtype=str, keep_default_na=False)
     except ValueError as error:
-        said = " ".join(str(error).split())
+        said = " ".join(str(error).split())[:200]
         raise FileError(f"{path} must be a table with a column 'gene', and cannot be read as one: {said}") from None
     table = table.rename(columns=lambda name: str(name).strip().lower())
     return table.assign(gene=table["gene"].map(plain_name))  # of a panel that was written before

@@ -49,6 +49,8 @@ def check_indices(
 
 def _check_compressed(X: Any, name: str) -> None:
     kept, (n_lines, size) = (COLUMNS, X.shape[::-1]) if X.format == "csc" else (ROWS, X.shape)
+    if not all(isinstance(part, np.ndarray) for part in (X.data, X.indices, X.indptr)):  # as of an empty data set
+        raise ValueError(f"{name} is damaged: values, indices and {kept[0]} ends must be arrays")
     if X.data.ndim != (3 if X.format == "bsr" else 1) or X.indices.ndim != 1:
         raise ValueError(f"{name} is damaged: values and indices must be lists, got more than one axis or none")
     if X.format == "bsr":
@@ -86,7 +88,8 @@ def as_compiled_code_takes(X: Any) -> None:
     if not sparse.issparse(X) or X.format not in ("csr", "csc", "bsr"):
         return
     parts = (X.indices, X.indptr)
-    if all(part.dtype.kind in "iu" for part in parts) and any(part.dtype not in (np.int32, np.int64) for part in parts):
+    whole = all(isinstance(part, np.ndarray) and part.dtype.kind in "iu" for part in parts)
+    if whole and any(part.dtype not in (np.int32, np.int64) for part in parts):
         small = all(part.dtype.itemsize < 4 or part.dtype.newbyteorder("=") == np.int32 for part in parts)
         X.indices, X.indptr = (part.astype(np.int32 if small else np.int64) for part in parts)
 

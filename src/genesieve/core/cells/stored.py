@@ -30,7 +30,7 @@ class StoredCSR:
     """Compressed rows in an open file: one-dimensional ``data``, ``indices`` and ``indptr`` of HDF5 or zarr."""
 
     def __init__(self, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> None:
-        if any(len(getattr(part, "shape", ())) != 1 for part in (data, indices, indptr)):
+        if any(len(getattr(part, "shape", ()) or ()) != 1 for part in (data, indices, indptr)):
             raise ValueError("X is damaged: values, indices and ends must be lists, got more than one axis or none")
         self._data, self._indices, self._indptr = data, indices, np.asarray(indptr[:])
         self.shape = (int(shape[0]), int(shape[1]))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 # Okabe and Ito's colours, safe for all kinds of colour blindness, neighbours unlike; grey stands in for black.
 OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 # Paul Tol's muted colours, safe too, for known annotations: a cell type should not look like one of the programs.
 TOL_MUTED = ("#CC6677", "#332288", "#DDCC77", "#117733", "#88CCEE", "#882255", "#44AA99", "#999933", "#AA4499")
-# His vibrant ones, for clusters that are no programs.
-TOL_VIBRANT = ("#EE7733", "#0077BB", "#33BBEE", "#EE3377", "#CC3311", "#009988")
 # Each goes on to 40 colours. Every further one is the colour that is farthest from all before it to the eye, lightness
 # counting most, as seen with three kinds of cones and as seen without the red or the green ones.
 FURTHER = {
@@ -23,11 +23,6 @@ FURTHER = {
         " #88BB00 #AA3300 #DD1144 #995577 #FF88CC #EE8866 #772233 #447755 #FFCC55 #444499 #BB6600 #AA77AA"
         " #BBDD99 #774477 #6688EE #FF6699 #4455DD #FF9955 #5522AA"
     ),
-    TOL_VIBRANT: (
-        "#0000FF #770022 #112299 #CCDD99 #FFCC00 #6666FF #00EEDD #443366 #FFCC66 #5599FF #DD8866 #994433"
-        " #BB0099 #3322CC #883355 #BB99BB #77CCAA #880000 #FF9922 #0066CC #EEAA66 #00DDEE #557755 #442277"
-        " #5544FF #8888BB #445588 #997744 #661144 #1144BB #447700 #AABB88 #4499DD #FFBBCC"
-    ),
 }
 
 
@@ -36,3 +31,19 @@ def distinct_colors(n: int, hues: Sequence[str] = OKABE_ITO) -> list[str]:
     further = FURTHER.get(tuple(hues))
     colors = [color.lower() for color in (*hues, *(further.split() if further else ()))]
     return [colors[i % len(colors)] for i in range(n)]
+
+
+def matching_colors(labels: np.ndarray, n_clusters: int, program_of_cell: np.ndarray, rank: int) -> list[str]:
+    """Colours of clusters: that of the program which most of a cluster's cells use most, and else one of its own.
+
+    Where several clusters have the same program, the one with most of its cells has its colour.
+    """
+    shared = np.zeros((n_clusters, rank), dtype=np.int64)  # cells, by cluster and program
+    np.add.at(shared, (labels, program_of_cell), 1)
+    palette = distinct_colors(rank + n_clusters)
+    colors = palette[rank:]
+    mostly = 2 * shared > shared.sum(axis=1, keepdims=True)
+    for program, cells in enumerate(np.where(mostly, shared, 0).T):
+        if cells.any():
+            colors[int(cells.argmax())] = palette[program]
+    return colors

@@ -342,7 +342,8 @@ def describe(done: dict[str, Any]) -> str:
         f"kept {kept:,} of {given:,} genes, those seen in at least {cells}" if kept < given else f"all {given:,} genes"
     )
     depth = f"depth scaled to {done['target_sum']:,.0f}" if done["target_sum"] else "depth as it was"
-    log = "logged before" if done["log"] == "none" else f"logarithm {done['log']}"
+    log = "no further logarithm" if done["log"] == "none" else f"logarithm {done['log']}"
     guessed = done["values"] == "linear" and done["values_from"] != "the caller"
     hint = "; estimated or corrected counts need values='counts'" if guessed else ""  # they look like TPM
-    return f"the values are {done['values']} (by {done['values_from']}); {genes}; {depth}; {log}{hint}"
+    kind = {"log": "logged", "linear": "linear (not logged)"}.get(done["values"], done["values"])
+    return f"the values are {kind} (by {done['values_from']}); {genes}; {depth}; {log}{hint}"

@@ -53,6 +53,15 @@ def test_programs_to_look_at_twice_are_flagged_and_no_others():
     assert third == "leads 2 cells only"
 
 
+def test_a_program_whose_cells_are_all_unsure_is_flagged():
+    most_used, confidence = np.repeat([0, 1, 2], [500, 480, 20]), np.full(1000, 0.9)
+    assert flags(np.eye(3), most_used, confidence) == ["", "", ""]
+    confidence[981:] = 0.3  # 19 of 20
+    assert flags(np.eye(3), most_used, confidence) == ["", "", "its cells use others nearly as much"]
+    confidence[985:990] = 0.9  # 15 of 20 still may be a type
+    assert flags(np.eye(3), most_used, confidence) == ["", "", ""]
+
+
 def test_of_few_cells_only_programs_without_any_are_flagged():
     assert flags(np.eye(3), np.array([0, 0, 1])) == ["", "", "leads no cell"]
 

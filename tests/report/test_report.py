@@ -448,12 +448,12 @@ def check_page(page: Any) -> None:
 
 
 def check_sorting(page: Any) -> None:
-    heading = page.locator("#gene-table thead th").nth(5)
+    heading = page.locator("#gene-table thead th").nth(6)
     values = []
     for order, sign in (("descending", -1), ("ascending", 1)):
         heading.locator("button").click()
         assert heading.get_attribute("aria-sort") == order
-        values = [sign * float(text) for text in column(page, "gene-table", 6)]
+        values = [sign * float(text) for text in column(page, "gene-table", 7)]
         assert values == sorted(values)
         assert len(values) > 1
     weights = page.evaluate("Array.from(genesieve.data.genes.weights).filter((_, i) => i % genesieve.data.rank === 0)")
@@ -517,7 +517,7 @@ def assert_no_formulas(page: Any) -> None:
         page.locator("#gene-table .pager button", has_text="TSV").click()
     saved = pd.read_csv(download.value.path(), sep="\t", dtype=str)
     assert {"'=1+1", '"=1+1"'} <= {name.rsplit(" ", 1)[0] for name in saved["Gene"]}
-    texts = pd.concat([saved[column] for column in ("Gene", "Heaviest in", "Stands out in")]).dropna()
+    texts = pd.concat([saved[column] for column in ("Gene", "Program", "Stands out in")]).dropna()
     assert not texts.str.match(r"[=+\-@]").any()
     assert not any(title.startswith("=") for title in saved)
 
@@ -564,14 +564,32 @@ def test_clusters_and_programs_are_told_apart(browser, adata, tmp_path):
         assert page.locator("#map-color").input_value() == "usage-2"
 
 
+@pytest.mark.parametrize("scored", [False, True])
+def test_the_gene_table_opens_with_the_genes_of_the_cards(browser, adata, tmp_path, scored):
+    if scored:
+        gs.tl.gene_scores(adata)
+    kept = set(adata.var_names[adata.var["ssnmf_selected"]])
+    with opened(browser, gs.report(adata, tmp_path / "r.html")) as page:
+        genes, programs, places = (column(page, "gene-table", i) for i in (1, 2, 3))
+        assert places[:RANK] == ["1"] * RANK  # the leading gene of every program, in their order
+        assert programs[:RANK] == [str(i) for i in range(RANK)]
+        for program in range(RANK):
+            card = page.locator(f"[aria-labelledby=card-{program}] .genes .gene").all_inner_texts()
+            named = [gene for gene in card if gene in kept]
+            assert genes[program] == named[0]
+            page.locator(f"[data-show-genes='{program}']").click()
+            assert column(page, "gene-table", 1)[: len(named)] == named
+    still = (tmp_path / "r.html").read_text().split('id="genes-caption"')[1].split("</table>")[0]
+    assert still.index(f">{genes[0]}<") < still.index(f">{genes[1]}<")
+
+
 def test_tables_filter_page_and_sort_small_numbers(browser, written):
     with opened(browser, written) as page:
         page.locator("[data-show-genes='1']").click()
-        values = [float(text) for text in column(page, "gene-table", 7)]
+        assert column(page, "gene-table", 3) == [str(place) for place in range(1, 26)]
+        values = [float(text) for text in column(page, "gene-table", 4)]
         assert values == sorted(values, reverse=True)
-        assert set(column(page, "gene-table", 1)[:10]) & set(
-            page.locator("[aria-labelledby=card-1]").inner_text().split()
-        )
+        assert set(column(page, "gene-table", 2)) == {"1"}
         first = column(page, "gene-table", 1)
         page.locator("#gene-table .pager button", has_text="Next").click()
         assert not set(first) & set(column(page, "gene-table", 1))

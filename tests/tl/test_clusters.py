@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import anndata as ad
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
 import genesieve as gs
 from genesieve import tl
+from genesieve._colors import distinct_colors, matching_colors
 from genesieve.interpret import graph
 from genesieve.metrics import nmi
+from genesieve.tl import _clustering as clustering
 
 pytestmark = [
     pytest.mark.filterwarnings("error"),
@@ -148,6 +151,42 @@ def test_of_many_cells_some_are_in_the_graph_and_the_others_follow(monkeypatch):
     monkeypatch.setattr(graph, "GRAPH_CELLS", (60, 60))
     found = fitted(n_clusters=4)
     assert nmi(found.obs["class"], found.obs["ssnmf_cluster"]) > 0.9
+
+
+def test_clusters_are_numbered_by_all_their_cells_not_by_those_of_the_graph(monkeypatch):
+    small_first = make()[np.r_[0:32, 40:64, 80:116, 120:160]].copy()  # 32, 24, 36 and 40 cells
+    monkeypatch.setattr(clustering, "choose_cells", lambda n_cells, seed: np.r_[0:30, 32:52, 56:68, 92:100])
+    tl.ssnmf(small_first, 3, 60, n_clusters=TYPES)
+    sizes = small_first.obs["ssnmf_cluster"].value_counts(sort=False)
+    assert list(sizes) == sorted(sizes, reverse=True)
+    again = tl.project(small_first.copy(), small_first, copy=True)  # what new cells follow has the same numbers
+    assert (again.obs["ssnmf_cluster"].to_numpy() == small_first.obs["ssnmf_cluster"].to_numpy()).mean() > 0.9
+
+
+def test_clusters_have_the_colour_of_the_program_of_most_of_their_cells_or_one_of_their_own(adata):
+    colors = adata.uns["ssnmf_cluster_colors"]
+    assert len(set(colors)) == TYPES
+    cells = pd.crosstab(adata.obs["ssnmf_cluster"], adata.obs["ssnmf"], normalize="index")
+    palette = distinct_colors(3)
+    for program in range(3):  # the cluster that is most of a program, if any, has its colour
+        if (cells[str(program)] > 0.9).sum() == 1:
+            assert colors[int(cells[str(program)].idxmax())] == palette[program]
+    assert sum(color in palette for color in colors) >= 2
+    new = tl.project(make(seed=1), adata, copy=True)
+    assert list(new.uns["ssnmf_cluster_colors"]) == list(colors)
+
+
+@pytest.mark.parametrize(
+    ("labels", "of_cell", "expected"),
+    [
+        ([0, 0, 1, 1], [1, 1, 0, 0], [1, 0]),  # crossed numbers, same colours
+        ([0, 0, 0, 1, 1], [0, 0, 0, 0, 0], [0, 3]),  # the larger of two takes the colour
+        ([0, 0, 1, 1], [0, 1, 0, 0], [2, 0]),  # half of its cells are no majority
+    ],
+)
+def test_matching_colours(labels, of_cell, expected):
+    palette = distinct_colors(4)
+    assert matching_colors(np.array(labels), 2, np.array(of_cell), 2) == [palette[i] for i in expected]
 
 
 # ------------------------------------------------------------------------------------------------ the door

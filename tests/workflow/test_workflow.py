@@ -377,7 +377,7 @@ def test_gene_sets_are_looked_at_before_the_fit(tmp_path, monkeypatch):
 def test_repeated_names_are_numbered_with_a_warning(tmp_path, light):
     adata = make_data()
     adata.var_names = ["g0", "g0", *adata.var_names[2:]]
-    with pytest.warns(UserWarning, match="1 gene names repeat, the first of them 'g0'"):
+    with pytest.warns(UserWarning, match="1 gene name repeats, the first of them 'g0'"):
         outcome = workflow.run(adata, tmp_path / "out", rank=RANK, genes=BUDGET)
     assert "repeat" in outcome.record["notes"][0]
 

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genesieve._report.findings import UNSURE, Confidence, Findings, Grouping
+from genesieve._report.findings import Confidence, Findings, Grouping
 from genesieve._report.words import count, counted, listed, number, p_value, percent
+from genesieve.interpret.genes import specificity
+from genesieve.interpret.programs import TINY_CELLS, UNSURE
 from genesieve.metrics import nmi
 from genesieve.pl._programs import Programs
 from genesieve.pp import describe
-from genesieve.tl._tables import gene_table, leading, marker_genes, significant
+from genesieve.tl._tables import marker_genes, significant
 
 LEADING_GENES = 10  # named on a program's card
 LEADING_SETS = 3
@@ -134,7 +136,9 @@ def _variation(findings: Findings) -> list[str]:
     if findings.explained is None:
         return []
     share = percent(findings.explained)
-    return [f"The programs explain {share} of what these genes vary from cell to cell; most of the rest is chance."]
+    return [
+        f"The programs explain {share} of what these genes vary from cell to cell; the rest is finer detail and chance."
+    ]
 
 
 def _doubts(cards: list[Card]) -> list[str]:
@@ -157,7 +161,9 @@ def _sizes(findings: Findings, cards: list[Card]) -> list[str]:
 
 
 def _clusters(findings: Findings) -> str:
+    tiny = int((findings.clusters.sizes < TINY_CELLS).sum())
     said = f"The cells form {counted(len(findings.clusters), 'cluster')}"
+    said += f", {tiny} of them of fewer than {TINY_CELLS} cells" if tiny else ""
     if findings.cluster_confidence is None:
         return f"{said}."
     return f"{said}; {percent(float(findings.cluster_confidence.unsure.mean()))} of the cells lie between two."
@@ -217,10 +223,14 @@ def crossing(findings: Findings) -> list[dict[str, Any]]:
 
 
 def gene_rows(findings: Findings) -> list[dict[str, Any]]:
-    """The heaviest genes of every program, for the table that needs no script."""
-    table = gene_table(findings.fit, leading(findings.fit.weights, STILL_GENES)).astype({"program": int})
-    table["more"] = table.groupby("program").cumcount() >= PRINTED_GENES
-    return table.to_dict("records")
+    """The leading genes of every program among those kept, for the table that needs no script."""
+    scores, weights = findings.scores, findings.weights
+    shares, rows = specificity(weights), []
+    for program, order in enumerate(np.argsort(-scores, axis=0, kind="stable")[:STILL_GENES].T):
+        for place, gene in enumerate(order[scores[order, program] > 0]):
+            values = {"score": scores[gene, program], "weight": weights[gene, program], "share": shares[gene, program]}
+            rows.append({"program": program, "gene": findings.genes[gene], **values, "more": place >= PRINTED_GENES})
+    return rows
 
 
 def set_rows(findings: Findings) -> tuple[list[list[Any]], int]:

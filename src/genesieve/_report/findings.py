@@ -11,18 +11,16 @@ import pandas as pd
 from matplotlib.colors import is_color_like, to_hex
 
 from genesieve._anndata import check_unique_genes, without_stream
-from genesieve._colors import OKABE_ITO, TOL_MUTED, TOL_VIBRANT, distinct_colors
+from genesieve._colors import OKABE_ITO, TOL_MUTED, distinct_colors
 from genesieve._slots.read import Fit, read_column, read_fit, read_preparation
 from genesieve.interpret.genes import bicluster_genes
 from genesieve.interpret.groups import margin
+from genesieve.interpret.programs import UNSURE
 from genesieve.pl._programs import Programs, column_colors, read_programs
-from genesieve.tl._tables import program_flags
+from genesieve.tl._tables import gene_scores, program_flags
 
 if TYPE_CHECKING:
     from anndata import AnnData
-
-UNSURE = 0.5
-"""Confidence below which a cell counts as unsure."""
 
 MOST_TYPES = 500  # more values than this are no cell types, and no reader could tell their colours apart
 
@@ -76,6 +74,7 @@ class Findings:
     cells: np.ndarray  # names
     genes: np.ndarray  # names of the selected ones
     weights: np.ndarray  # (selected genes, programs)
+    scores: np.ndarray  # (selected genes, programs): how much a gene tells of a program
     standing_out: np.ndarray  # mask (selected genes, programs), the biclusters' genes
     n_given: int  # genes that the fit could choose from
     enrichment: pd.DataFrame | None
@@ -93,9 +92,7 @@ def read_findings(adata: AnnData, key: str, known: str | None) -> Findings:
     programs = read_programs(adata, key)
     programs = replace(programs, colors=plain_colors(programs.colors))
     labels = fit.of_cells("cluster" if fit.has("cluster") else "labels")
-    clusters = _group(
-        adata, labels, "cluster", TOL_VIBRANT
-    )  # in other colours: a cluster should not look like a program
+    clusters = _group(adata, labels, "cluster", OKABE_ITO)
     same = _are_programs(clusters, programs)
     if same:
         clusters = Grouping("program", programs.names, programs.colors, programs.of_cell)
@@ -110,6 +107,7 @@ def read_findings(adata: AnnData, key: str, known: str | None) -> Findings:
         cells=adata.obs_names.astype(str).to_numpy(dtype=object),
         genes=fit.genes[fit.selected],
         weights=fit.weights[fit.selected].astype(np.float64),
+        scores=gene_scores(fit)[fit.selected].astype(np.float64),
         standing_out=_read_biclusters(fit)[fit.selected],
         n_given=int(fit.given.sum()),
         enrichment=fit.found("enrichment") if fit.has("enrichment") else None,

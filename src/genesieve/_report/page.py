@@ -18,12 +18,13 @@ from genesieve._checks import check_integer
 from genesieve._files import write_whole
 from genesieve._report import content, words
 from genesieve._report.figures import still_pictures
-from genesieve._report.findings import UNSURE, Findings, read_findings
+from genesieve._report.findings import Findings, read_findings
 from genesieve._report.payload import make_payload
 from genesieve._report.samples import samples_section
 from genesieve._report.selection import selection_section
 from genesieve._slots.read import check_anndata
 from genesieve.estimators._parameters import RECORDED
+from genesieve.interpret.programs import UNSURE
 from genesieve.pl._layout import MOST_SHOWN, choose_cells, place_cells
 
 if TYPE_CHECKING:

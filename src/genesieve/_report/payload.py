@@ -12,7 +12,6 @@ from markupsafe import Markup
 from matplotlib.colors import to_hex
 
 from genesieve._report.findings import Findings, Grouping
-from genesieve.interpret.genes import specificity, z_scores
 from genesieve.pl._layout import Layout
 from genesieve.pl._style import SEQUENTIAL
 from genesieve.tl._tables import ALPHA
@@ -83,14 +82,10 @@ def _cells(findings: Findings, shown: np.ndarray, layout: Layout) -> dict[str, A
 
 
 def _genes(findings: Findings) -> dict[str, Any]:
-    owner = findings.weights.argmax(axis=1) if len(findings.genes) else np.zeros(0, dtype=int)
-    rows = np.arange(len(owner))
     return {
         "names": findings.genes.tolist(),
         "weights": pack(findings.weights, "float32"),
-        "owner": pack(owner, "uint16"),
-        "z": pack(z_scores(findings.weights)[rows, owner], "float32"),
-        "specificity": pack(specificity(findings.weights)[rows, owner], "float32"),
+        "scores": pack(findings.scores, "float32"),
         "standing": [np.flatnonzero(row).tolist() for row in findings.standing_out],
     }
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from genesieve._colors import TOL_VIBRANT, distinct_colors
+from genesieve._colors import distinct_colors, matching_colors
 from genesieve._slots.keys import PREPARE, Keys
 from genesieve._slots.read import Fit, read_projection
 from genesieve.core.objective import gram_of, pack_penalty
@@ -133,8 +133,16 @@ def write_directions(adata: AnnData, key: str, directions: np.ndarray) -> None:
 def _write_cluster_columns(adata: AnnData, keys: Keys, found: Clusters, reference: Reference | None) -> None:
     n_clusters = int(found.labels.max()) + 1 if reference is None else reference.n_clusters
     names = [str(i) for i in range(n_clusters)]
-    write_groups(adata, keys.cluster, found.labels, names, distinct_colors(n_clusters, TOL_VIBRANT))
+    write_groups(adata, keys.cluster, found.labels, names, _cluster_colors(n_clusters, reference))
     adata.obs[keys.cluster_confidence] = found.confidence
+
+
+def _cluster_colors(n_clusters: int, reference: Reference | None) -> list[str]:
+    """By the cells that others follow, so that new cells have the colours of the fit."""
+    if reference is None:
+        return distinct_colors(n_clusters)
+    usages = reference.cells.usages
+    return matching_colors(reference.labels, n_clusters, usages.argmax(axis=1), usages.shape[1])
 
 
 def write_projection(

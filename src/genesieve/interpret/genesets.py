@@ -202,8 +202,8 @@ def _tested_sets(
     tested = np.flatnonzero((sizes >= max(min_size, 1)) & (sizes <= (max_size or len(position))))
     if not tested.size:
         raise ValueError(
-            f"min_size and max_size must leave a gene set to test, got {min_size} and {max_size}: within the"
-            f" background, set sizes are {sizes.min()} to {sizes.max()}"
+            f"sets must have {min_size} (min_size) to {max_size or 'any number'} (max_size) of the data's genes to be"
+            f" tested, got {sizes.min()} to {sizes.max()} in the {len(sizes)} given"
         )
     names = list(gene_sets)
     return [names[index] for index in tested], members[tested]
@@ -260,5 +260,5 @@ def _no_overlap(gene_sets: Mapping[str, Sequence[str]], background: Sequence[str
     return (
         f"gene_sets must share genes with the background, got none in common: the {len(gene_sets)} sets have names like"
         f" {', '.join(map(repr, of_sets))}, the {len(background)} background genes like"
-        f" {', '.join(map(repr, background[:SHOWN_NAMES]))}; rename adata.var_names to the names of the sets"
+        f" {', '.join(map(repr, background[:SHOWN_NAMES]))}; genes and sets must go by the same kind of names"
     )

@@ -18,8 +18,13 @@ def margin(H: np.ndarray) -> np.ndarray:
 
 def by_size(labels: np.ndarray) -> np.ndarray:
     """The same clusters, the largest first."""
-    order = np.argsort(-np.bincount(labels), kind="stable")
-    return np.asarray(np.argsort(order, kind="stable")[labels])
+    return np.asarray(places_by_size(labels)[labels])
+
+
+def places_by_size(labels: np.ndarray, n_clusters: int = 0) -> np.ndarray:
+    """Where every cluster stands, 0 for the largest; ``n_clusters`` counts those without cells, too."""
+    order = np.argsort(-np.bincount(labels, minlength=n_clusters), kind="stable")
+    return np.asarray(np.argsort(order, kind="stable"))
 
 
 def centers_of(points: np.ndarray, labels: np.ndarray) -> np.ndarray:

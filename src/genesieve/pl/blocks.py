@@ -175,9 +175,11 @@ def _that_fit(ax: Axes, names: dict[int, str], of_cell: np.ndarray, upright: boo
 def _telling(table: pd.DataFrame, score: pd.Series | np.ndarray, n_genes: int) -> pd.DataFrame:
     """The genes of each program that tell it from the others best.
 
-    A gene of several stays where fewest are before it: small programs have higher scores, and would take all.
+    A gene of several stays where fewest are before it: small programs have higher scores, and would take all. One that
+    the program does not raise above the others tells nothing of it, however large its weight.
     """
     table = table.assign(telling=score).sort_values("telling", ascending=False, kind="stable")
+    table = table[table["telling"] > 0]
     table = table.assign(before=table.groupby("program", sort=False).cumcount()).sort_values("before", kind="stable")
     return table.drop_duplicates("gene").groupby("program", sort=False).head(n_genes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from genesieve.interpret.graph import (
     settled,
     together,
 )
+from genesieve.interpret.groups import places_by_size
 from genesieve.tl._graph_cells import Sight
 
 if TYPE_CHECKING:
@@ -56,6 +58,9 @@ def find_clusters(
     reference = keep_some(cells, found.labels if known is None else found.labels[chosen])
     if some is not source and known is None:
         found = settled(together(map(reference.follow, sight.each(source, n_jobs=n_jobs))), chosen, found)
+        places = places_by_size(found.labels, reference.n_clusters)  # those of the graph's cells were in another order
+        found = found._replace(labels=places[found.labels])
+        reference = replace(reference, labels=places[reference.labels])
     write_clusters(adata, fit.key, found, reference, directions)
 
 

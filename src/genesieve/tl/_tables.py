@@ -90,12 +90,17 @@ def leading(scores: np.ndarray, n: int | None) -> np.ndarray:
     return chosen & (scores > 0)
 
 
-def marker_genes(fit: Fit, n: int = TOP_NAMES) -> list[list[str]]:
-    """The genes of every program with the highest scores, first ones first.
+def gene_scores(fit: Fit) -> np.ndarray:
+    """How much every gene tells of every program (genes, rank).
 
-    Where genes were not scored, those that weigh much in it and little in others.
+    Where genes were not scored, those tell most that weigh much in it and little in others.
     """
-    scores = fit.scores if fit.scored else marker_scores(fit.weights)
+    return fit.scores if fit.scored else marker_scores(fit.weights)
+
+
+def marker_genes(fit: Fit, n: int = TOP_NAMES) -> list[list[str]]:
+    """The genes of every program with the highest scores, first ones first."""
+    scores = gene_scores(fit)
     order = np.argsort(-scores, axis=0, kind="stable")[:n].T  # (rank, n)
     return [fit.genes[genes[scores[genes, program] > 0]].tolist() for program, genes in enumerate(order)]
 
@@ -137,7 +142,9 @@ def programs_table(adata: AnnData, *, key: str = "ssnmf", known: str | None = No
 def program_flags(fit: Fit) -> list[str]:
     """What to look at twice in every program, in words; nothing for most."""
     W = fit.weights if fit.gene_weights is None else fit.weights * fit.gene_weights[:, None]
-    return flags(W, fit.most_used)
+    by_program = fit.has("confidence") and fit.centers is None  # else confidence is of clusters
+    confidence = fit.of_cells("confidence").to_numpy(dtype=float) if by_program else None
+    return flags(W, fit.most_used, confidence)
 
 
 def clusters_table(adata: AnnData, *, key: str = "ssnmf", known: str | None = None) -> pd.DataFrame:

@@ -149,7 +149,8 @@ def _make_names_unique(adata: AnnData) -> None:
                 warnings.simplefilter("ignore")
                 make()
             message = (
-                f"{repeated} {kind} names repeat, the first of them {names[names.duplicated()][0]!r}; numbered them"
+                f"{repeated} {kind} name{'s repeat' if repeated > 1 else ' repeats'}, the first of them"
+                f" {names[names.duplicated()][0]!r}; numbered them"
             )
             warnings.warn(message, UserWarning, stacklevel=2)
 

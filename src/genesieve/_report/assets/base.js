@@ -25,13 +25,22 @@ const data = {
   rank: raw.programs.names.length,
 };
 for (const name of ["x", "y", "cluster", "program", "known", "confidence", "outlier", "usages"]) data.cells[name] = unpack(raw.cells[name]);
-for (const name of ["weights", "owner", "z", "specificity"]) data.genes[name] = unpack(raw.genes[name]);
+for (const name of ["weights", "scores"]) data.genes[name] = unpack(raw.genes[name]);
 
 function usage(program, cell) {
   return (data.cells.usages[program * data.n + cell] / TOP) * data.cells.top[program];
 }
 function weight(gene, program) {
   return data.genes.weights[gene * data.rank + program];
+}
+function score(gene, program) {
+  return data.genes.scores[gene * data.rank + program];
+}
+// A program's share in the weight of a gene over all programs.
+function specificity(gene, program) {
+  let sum = 0;
+  for (let other = 0; other < data.rank; other++) sum += weight(gene, other);
+  return sum ? weight(gene, program) / sum : 0;
 }
 function titled(name) {
   return name.charAt(0).toUpperCase() + name.slice(1);

@@ -110,38 +110,53 @@ function program(number) {
   return [dot(data.programs.colors[number]), data.programs.names[number]];
 }
 
-function makeGeneTable(root) {
-  const { genes, programs } = data;
-  let largest = 0;
-  for (const value of genes.weights) largest = Math.max(largest, value);
-  const FIRST = 5; // column of the first program
-  let table = null;
-  const filter = programFilter((gene, number) => weight(gene, number) > 0, (number) => {
-    table.sortBy(number === null ? 2 : FIRST + number, true);
+// Place of every gene in every program by falling score, 1 for the highest.
+function genePlaces() {
+  return data.programs.names.map((_, number) => {
+    const places = new Array(data.genes.names.length);
+    Array.from(places.keys()).sort((a, b) => score(b, number) - score(a, number) || a - b).forEach((gene, place) => { places[gene] = place + 1; });
+    return places;
   });
+}
+
+// Opens with the leading gene of every program, then the second of every program, and so on. With a program chosen, place, score and
+// specificity are in that one; without, in the one where the gene has its highest place.
+function makeGeneTable(root) {
+  const { genes, programs } = data, places = genePlaces();
+  const best = genes.names.map((_, gene) => places.reduce((most, of, number) => (of[gene] < places[most][gene] ? number : most), 0));
+  let largest = 0, chosen = null, table = null;
+  for (const value of genes.weights) largest = Math.max(largest, value);
+  const PLACE = 2; // column
+  const filter = programFilter((gene, number) => weight(gene, number) > 0, (number) => {
+    chosen = number;
+    table.sortBy(PLACE, false);
+  });
+  const of = (gene) => (chosen === null ? best[gene] : chosen);
+  const place = (gene) => places[of(gene)][gene];
+  const badge = (number) => make("span", { class: "badge" }, ...program(number));
   const columns = [
     { title: "Gene", value: (gene) => genes.names[gene], show: (gene) => genes.names[gene], kind: "gene", whole: (gene) => genes.names[gene] },
-    { title: "Heaviest in", value: (gene) => genes.owner[gene], show: (gene) => program(genes.owner[gene]), numeric: false,
-      save: (gene) => programs.names[genes.owner[gene]] },
-    { title: "Z-score", value: (gene) => genes.z[gene], show: (gene) => fixed(genes.z[gene], 1), numeric: true,
-      hint: "Of its weight in the program where it is heaviest, among the genes kept" },
-    { title: "Specificity", value: (gene) => genes.specificity[gene], show: (gene) => Math.round(100 * genes.specificity[gene]) + "%", numeric: true,
-      hint: "Share of that program in the gene's weight" },
-    { title: "Stands out in", value: (gene) => genes.standing[gene].length, numeric: false,
-      kind: "badges", show: (gene) => genes.standing[gene].length > MOST_BADGES
-        ? [make("span", { class: "badge" }, `${genes.standing[gene].length} programs`)]
-        : genes.standing[gene].map((number) => make("span", { class: "badge" }, ...program(number))),
+    { title: "Program", value: (gene) => String(of(gene)), show: (gene) => program(of(gene)), save: (gene) => programs.names[of(gene)],
+      hint: "The one that the gene tells most of" },
+    { title: "Place", value: (gene) => place(gene) * data.rank + of(gene), show: (gene) => count(place(gene)), save: place, numeric: true, smallFirst: true,
+      hint: "Among the genes kept, by score in this program" },
+    { title: "Score", value: (gene) => score(gene, of(gene)), show: (gene) => fixed(score(gene, of(gene)), 2), numeric: true,
+      hint: "How much the gene tells of this program" },
+    { title: "Specificity", value: (gene) => specificity(gene, of(gene)), show: (gene) => Math.round(100 * specificity(gene, of(gene))) + "%", numeric: true,
+      hint: "Share of this program in the gene's weight" },
+    { title: "Stands out in", value: (gene) => String(genes.standing[gene].length) + " " + genes.standing[gene].join(" "), kind: "badges",
+      show: (gene) => genes.standing[gene].length > MOST_BADGES
+        ? [make("span", { class: "badge" }, `${genes.standing[gene].length} programs`)] : genes.standing[gene].map(badge),
       save: (gene) => genes.standing[gene].map((number) => programs.names[number]).join(", ") },
   ];
-  columns[1].value = (gene) => String(genes.owner[gene]);
-  columns[4].value = (gene) => String(genes.standing[gene].length) + " " + genes.standing[gene].join(" ");
   programs.names.forEach((name, number) => columns.push({
     title: name, value: (gene) => weight(gene, number), show: (gene) => fixed(weight(gene, number), 3), numeric: true,
     shade: (gene) => weight(gene, number) / largest, hint: "Weight in " + programs.titles[number],
     color: programs.colors[number],
   }));
   table = makeTable(root, {
-    columns, n: genes.names.length, sort: 2, down: true, caption: "Genes and their weight in every program; press a heading to sort.",
+    columns, n: genes.names.length, sort: PLACE, down: false,
+    caption: "Genes, the leading ones of every program first, and under the number or name of every program their weight in it; press a heading to sort.",
     text: (gene) => genes.names[gene], searchHint: "Search genes", filters: [filter], file: "genes.tsv",
   });
   return { choose(number) { filter.select.value = String(number); filter.select.dispatchEvent(new Event("change")); } };

@@ -61,7 +61,7 @@ kills: setup  # runs that are killed at random moments
 load: setup  # many runs, threads and processes at a time
 	GENESIEVE_LOAD=full $(BIN)/pytest -q tests/test_load.py
 
-readme: setup  # writes what the demo prints into README.md
+readme: setup  # writes what the demo prints into README.md, and the pictures there and in docs/report.md
 	$(BIN)/python tests/readme.py
 
 docs: setup  # into docs/_build/html; notebooks run where they or genesieve changed

@@ -15,6 +15,8 @@ from sphinx.application import Sphinx
 import genesieve
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+# For notebooks: no progress bars, which a slow machine would leave on the pages, and no advice about widgets for them.
+os.environ.update(TQDM_DISABLE="1", PYTHONWARNINGS="ignore:IProgress not found")
 
 
 def fingerprint() -> str:
@@ -107,17 +109,6 @@ def leave_out(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: 
     return True if re.fullmatch(r"set_\w+_request", name) else None
 
 
-def drop_missing(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Let a table of contents name pages with a ``?`` that are still to be written."""
-
-    def found(line: re.Match[str]) -> str:
-        page = Path(app.srcdir, docname).parent / f"{line[1]}.md"
-        return f"{line[1]}\n" if page.exists() else ""
-
-    source[0] = re.sub(r"^([\w/-]+)\?\n", found, source[0], flags=re.MULTILINE)
-
-
 def setup(app: Sphinx) -> None:
     """Tell Sphinx."""
     app.connect("autodoc-skip-member", leave_out)
-    app.connect("source-read", drop_missing)

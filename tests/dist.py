@@ -7,6 +7,7 @@ small analysis. A Python that is not on the machine is said so and left out.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -57,6 +58,10 @@ def look_into(wheel: Path) -> None:
     assert "genesieve/py.typed" in inside
     assert any(name.startswith("genesieve/_report/assets/") for name in inside)
     assert {name.split("/")[0].split("-")[0] for name in inside} == {"genesieve"}, "the wheel holds more than genesieve"
+    about = next(name for name in inside if name.endswith(".dist-info/METADATA"))
+    readme = zipfile.ZipFile(wheel).read(about).decode()
+    assert "# genesieve" in readme
+    assert not re.findall(r"\]\((?!http)[^)]*\)", readme), "on PyPI, README.md would have links that lead nowhere"
     size = wheel.stat().st_size
     assert size < LARGEST, f"the wheel has {size:,} bytes, at most {LARGEST:,} were expected"
     print(f"{wheel.name}: {size / 1e3:.0f} kB, {len(inside)} files; {next(DIST.glob('*.tar.gz')).name}")

@@ -1,9 +1,14 @@
-"""What README.md shows: ``make readme`` writes the demo's table and the picture anew; a test compares the table."""
+"""What pages show: ``make readme`` writes the demo's table and the pictures of README.md and docs/report.md anew.
+
+A test compares the table.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -78,12 +83,30 @@ def draw() -> None:
     plt.gcf().savefig(PICTURE, dpi=110, bbox_inches="tight")
 
 
+def photograph() -> None:
+    """Take the pictures of docs/report.md, of the page that its lines of Python make, in light and dark."""
+    from playwright.sync_api import sync_playwright
+
+    page = README.parent / "docs" / "report.md"
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), sync_playwright() as drive:
+        exec(re.search(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)[1], {})
+        browser = drive.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for looks, part in (("light", "body"), ("dark", "#cells")):
+            view = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=looks)
+            view.goto(Path("report.html").resolve().as_uri())
+            view.locator(part).evaluate("part => part.scrollIntoView()")
+            view.wait_for_timeout(1000)  # the map is drawn after the page has come
+            view.screenshot(path=PICTURE.with_name(f"report-{looks}.png"))
+        browser.close()
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "genesieve", "demo"]
         environment = {**os.environ, "COLUMNS": "80"}
         printed = subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     draw()
+    photograph()
     README.write_text(SHOWN.sub(lambda _: printed.stdout, README.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -95,7 +95,7 @@ def test_the_tests_that_a_page_names_exist():
 
 
 def contents(page: Path) -> list[str]:
-    """What the tables of contents of a page list; a name with ``?`` need not be there yet."""
+    """What the tables of contents of a page list."""
     blocks = re.findall(r"^```\{toctree\}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     return [line for line in "\n".join(blocks).splitlines() if line and not line.startswith(":")]
 
@@ -104,8 +104,8 @@ def contents(page: Path) -> list[str]:
 def test_every_page_has_one_place_in_the_contents(folder):
     listed = contents(folder / "index.md")
     there = {page.stem for page in folder.glob("*.md")} - {"index"}
-    assert there <= {name.rstrip("?") for name in listed}, "a page needs a place in index.md"
-    assert all((folder / f"{name}.md").exists() for name in listed if not name.endswith("?"))
+    assert there <= set(listed), "a page needs a place in index.md"
+    assert all((folder / f"{name}.md").exists() for name in listed)
     assert len(listed) == len(set(listed))
 
 

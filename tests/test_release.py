@@ -13,7 +13,8 @@ import pytest
 import genesieve as gs
 
 ROOT = Path(__file__).resolve().parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = SETTINGS["project"]
 CONDA = {"matplotlib": "matplotlib-base", "igraph": "python-igraph"}  # where the names differ
 QUICK = {
     "cell_types.py": ["--rank", "4", "--genes", "50", "--known", "cell_type"],
@@ -45,6 +46,23 @@ def test_the_addresses_are_those_of_the_project():
     for name in ("CITATION.cff", "packaging/conda-forge/recipe.yaml", "packaging/scverse/meta.yaml", "README.md"):
         assert urls["Source"] in read(name)
         assert urls["Documentation"] in read(name)
+
+
+def test_on_pypi_the_links_of_the_readme_lead_to_the_repository():
+    text = read("README.md")
+    here = set(re.findall(r"\]\((?!http)([^)]+)\)", text))
+    for rule in SETTINGS["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
+        text = re.sub(rule["pattern"], rule["replacement"], text)
+    assert not re.findall(r"\]\((?!http)", text)
+    raw, pages = (
+        "https://raw.githubusercontent.com/genesieve/genesieve/main/",
+        f"{PROJECT['urls']['Source']}/blob/main/",
+    )
+    led = {
+        target.removeprefix(start) for start in (raw, pages) for target in re.findall(rf"\]\(({start}[^)]+)\)", text)
+    }
+    assert led == here
+    assert re.search(rf"!\[[^\]]*\]\({raw}", text), "a picture is shown from the file itself"
 
 
 def test_every_example_is_listed_and_tried():

@@ -111,5 +111,5 @@ def terms_table(results: Results, data: str) -> str:
         ]
         for program in found[0]["programs"]
     ]
-    head = ["program: most frequent type (cells)", "markers", "leading sets before (biclusters)", "now (markers)"]
+    head = ["program: most frequent type (cells)", "markers", "leading sets of biclusters", "leading sets of markers"]
     return f"### {DATA[data].title}\n\n{table(head, body)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -46,6 +47,21 @@ def test_a_panel_is_told_and_can_be_ordered(place):
         assert said in told
 
 
+def test_genes_can_be_left_out_by_a_pattern_and_programs_are_told_by_their_genes(place):
+    asked = ("--genes", "8", "--exclude-genes", "[02468]$", "--exclude", "unknown.txt")
+    found = succeed("panel", "data.h5ad", *asked, "-o", "odd", *QUICK, cwd=place)
+    chosen = pd.read_csv(place / "odd" / "panel.csv")["gene"]
+    assert all(int(gene[1:]) % 2 for gene in chosen)
+    assert "g1" not in set(chosen)
+    assert "leading genes" in found.stdout
+    page = (place / "odd" / "report.html").read_text(encoding="utf-8")
+    row = page.split("<th>leading genes</th>")[1].split("</table>")[0].split("<tr>")[1]
+    leading = re.findall(r"\bg\d+\b", row)
+    assert len(leading) == 5
+    assert all(int(gene[1:]) % 2 for gene in leading)  # the fit does without them, too
+    assert json.loads((place / "odd" / "run.json").read_text())["settings"]["exclude_genes"] == "[02468]$"
+
+
 def test_the_answer_to_programs_is_one_object(place):
     line = (
         "panel",
@@ -84,6 +100,8 @@ def test_the_answer_to_programs_is_one_object(place):
         ("--genes 5 --min-per-program 2", "--genes must be at least 6 for 2 genes in each of 3 programs"),
         ("--genes 9 --efficiency 1.5", "--efficiency must be above 0 and at most 1"),
         ("--genes 9 --labels nothing", "--labels must be a column of obs"),
+        ("--genes 9 --exclude-genes (", "--exclude-genes must be a regular expression, got '('"),
+        ("--genes 251 --exclude-genes [02468]$", "--genes must be between 1 and 250 (the genes to include and"),
         ("--genes 0", "'--genes'"),
         ("--genes 9 --include nothing.txt", "'nothing.txt' does not exist"),
     ],

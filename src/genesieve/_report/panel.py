@@ -12,9 +12,12 @@ from genesieve import pl
 from genesieve._files import write_whole
 from genesieve._report.figures import draw
 from genesieve._slots.read import read_fit
+from genesieve.tl._tables import marker_genes
 
 if TYPE_CHECKING:
     from anndata import AnnData
+
+LEADING_GENES = 5  # that tell what a program is
 
 TEMPLATE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -37,10 +40,11 @@ is kept, both on cells held out.</p>
 <figure><img alt="What each type is taken for" src="{{ confusion }}"></figure></div>
 <h2>What to expect of each {{ kind }}</h2>
 <table><tr><th>{{ kind }}</th><th class="n">cells</th><th class="n">recognised</th><th class="n">with all genes</th>
-<th>taken most for</th></tr>
+<th>taken most for</th>{% if leading %}<th>leading genes</th>{% endif %}</tr>
 {% for row in types %}<tr><td>{{ row.type }}</td><td class="n">{{ row.n_cells }}</td>
 <td class="n">{{ share(row.accuracy) }}</td><td class="n">{{ share(row.accuracy_all) }}</td>
-<td>{{ row.confused_with }}{% if row.confused_with %} ({{ share(row.share) }}){% endif %}</td></tr>
+<td>{{ row.confused_with }}{% if row.confused_with %} ({{ share(row.share) }}){% endif %}</td>
+{% if leading %}<td>{{ leading[loop.index0]|join(" ") }}</td>{% endif %}</tr>
 {% endfor %}</table>
 <h2>Genes, in the order of choice</h2>
 <p><small>The first k genes are the panel of size k. The same table is in panel.csv.</small></p>
@@ -57,12 +61,14 @@ def panel_page(adata: AnnData, path: Path, *, key: str, title: str, run: Mapping
     """Write the page of the panel that `genesieve.tl.panel` left in the object."""
     fit = read_fit(adata, key)
     types = fit.found("panel_types")
+    by_type = run["settings"]["labels"] is not None
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     page = environment.from_string(TEMPLATE).render(
         title=title,
         cells=f"{adata.n_obs:,}",
         source=run["data"]["name"],
-        kind="program" if run["settings"]["labels"] is None else "type",
+        kind="type" if by_type else "program",
+        leading=[] if by_type else marker_genes(fit, LEADING_GENES),
         fit=fit.found("panel_fit"),
         curve=draw(4.2, 3.0, lambda ax: pl.panel(adata, key=key, ax=ax)),
         confusion=draw(4.2, 3.8, lambda ax: pl.panel(adata, key=key, show="confusion", ax=ax)),

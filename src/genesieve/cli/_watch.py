@@ -24,7 +24,7 @@ WORDS = {
     "read": "reading",
     "prepare": "preparing",
     "select": "choosing numbers of programs and genes",
-    "interpret": "reading genes and biclusters off",
+    "interpret": "scoring genes and finding biclusters",
     "panel": "choosing the panel",
     "project": "scoring cells",
     "enrich": "testing gene sets",

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 LIMITS = "Genes and limits"  # section of the help
 SHOWN_GENES = 10
+PROGRAM_GENES = 3  # that tell what a program is
 
 
 def _file(said: str) -> Any:
@@ -45,9 +46,13 @@ def panel(
     genes: Annotated[int, typer.Option("--genes", "-k", min=1, help="Size of the panel.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")],
     labels: Annotated[str | None, typer.Option(metavar="COLUMN", help="Known types to tell apart.")] = None,
-    rank: Annotated[int | None, typer.Option("--rank", "-r", min=1, help="Programs that explain it; 10.")] = None,
+    rank: Annotated[int | None, typer.Option("--rank", "-r", min=1, help="Programs of its fit; 10.")] = None,
     include: Annotated[Path | None, _file("Genes that must be in, such as a base panel.")] = None,
     exclude: Annotated[Path | None, _file("Genes that must not be in.")] = None,
+    exclude_genes: Annotated[
+        str | None,
+        typer.Option(metavar="REGEX", help="The same, by a pattern: '^MT-|^RP[SL]'.", rich_help_panel=LIMITS),
+    ] = None,
     allowed: Annotated[Path | None, _file("Genes to choose from, with columns gene and cost.")] = None,
     max_cost: Annotated[float | None, typer.Option(help="What they may cost together.", rich_help_panel=LIMITS)] = None,
     expression: Annotated[
@@ -82,7 +87,14 @@ def panel(
     from genesieve.cli._screen import watcher
 
     settings = workflow.Settings(
-        rank=rank, seed=seed, cells_in=cells_in, layer=layer, use_raw=use_raw, known=labels, jobs=jobs
+        rank=rank,
+        seed=seed,
+        cells_in=cells_in,
+        layer=layer,
+        use_raw=use_raw,
+        known=labels,
+        exclude_genes=exclude_genes,
+        jobs=jobs,
     )
     asked = workflow.PanelSettings(
         genes=genes,
@@ -113,6 +125,7 @@ def panel(
 
 def _tell(outcome: Outcome) -> None:
     from genesieve._slots.read import read_fit
+    from genesieve.tl._tables import marker_genes
 
     fit = read_fit(outcome.adata, "ssnmf")
     genes, types, scores = fit.found("panel"), fit.found("panel_types"), outcome.record["scores"]
@@ -122,6 +135,10 @@ def _tell(outcome: Outcome) -> None:
     ]
     kind = "type" if outcome.record["settings"]["labels"] else "program"
     headings = {kind: LEFT, "cells": RIGHT, "recognised": RIGHT, "all genes": RIGHT, "taken most for": LEFT}
+    if kind == "program":
+        headings["leading genes"] = LEFT
+        for row, leading in zip(rows, marker_genes(fit, PROGRAM_GENES), strict=True):
+            row.append(" ".join(leading))
     table(f"{len(genes)} genes from {outcome.adata.n_obs} cells", headings, rows)
     print(plain(f"first genes: {' '.join(genes['gene'][:SHOWN_GENES])}"))
     kept = f"{scores['accuracy']:.1%} recognised ({scores['accuracy_all']:.1%} with all genes)"

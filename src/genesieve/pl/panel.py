@@ -31,7 +31,7 @@ def panel(adata: AnnData, *, key: str = "ssnmf", show: str = "curve", ax: Axes |
     key
         Name of the programs' slots.
     show
-        ``"curve"``: types recognised and variation kept by the first genes, on cells held out; ``"confusion"``: what
+        ``"curve"``: cells recognised and variation kept by the first genes, on cells held out; ``"confusion"``: what
         cells of each type are taken for.
     ax
         Axes to draw into; ``None`` makes a figure.
@@ -58,12 +58,12 @@ def _curve(adata: AnnData, key: str, ax: Axes | None) -> Axes:
     table, whole = fit.found("panel_curve"), fit.found("panel_fit")
     ax = axes_or_new(ax, COLUMN, HEIGHT)
     for name, said, color in (
-        ("accuracy", "types recognised", OKABE_ITO[0]),
+        ("accuracy", "cells recognised", OKABE_ITO[0]),
         ("variation", "variation kept", OKABE_ITO[1]),
     ):
         ax.plot(table["n_genes"], table[name], color=color, linewidth=1.2, marker="o", markersize=2.5, label=said)
     all_genes = float(whole["accuracy_all"])
-    ax.axhline(all_genes, color=QUIET, linewidth=0.8, linestyle="--", label="types recognised, all genes")
+    ax.axhline(all_genes, color=QUIET, linewidth=0.8, linestyle="--", label="cells recognised, all genes")
     label(ax.set_xlabel, "genes of the panel")
     label(ax.set_ylabel, "share, on cells held out")
     ax.set_ylim(0, 1.02)

@@ -58,7 +58,7 @@ def in_words(found: Evidence, count: int, n_genes: int) -> str:
     by_signal = signals(found)
     said = f"{by_signal['stand_out']} directions of the cells stand out of the noise"
     if found.replication is not None:
-        of = f"{by_signal['replicate']} of as many programs are found again in halves of the cells"
-        faded = f", programs fade, and {by_signal['add']} add to what can be predicted of the others"
-        said += f", {of}{'' if is_clear(found) else faded}"
-    return f"{said}; of {n_genes} genes, {count} are predicted by the others better than by their mean"
+        said += f", and {by_signal['replicate']} programs are found again in both halves of the cells"
+    if not is_clear(found):
+        said += f"; no number is clear, so programs count while each improves predictions: {by_signal['add']} do"
+    return f"{said}; of {n_genes} genes, {count} are predicted better by the other genes than by their mean"

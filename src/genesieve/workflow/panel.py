@@ -22,6 +22,7 @@ from genesieve._slots.read import read_fit
 from genesieve._spreadsheets import plain_name
 from genesieve.io import FileError, RequestError
 from genesieve.tl._panel_request import check_request
+from genesieve.tl.fit import given_genes
 from genesieve.workflow.cluster import connected
 from genesieve.workflow.fit import Outcome, describe_file
 from genesieve.workflow.folder import staged, write_record
@@ -105,13 +106,15 @@ def panel(
             given = take(data, settings, resources)
         with watch.stage("prepare"), log.timed("prepare"):
             prepare(given.adata, settings)
-            arguments["exclude_genes"] = _there(given.adata, arguments["exclude_genes"])
+            arguments["exclude_genes"] = _left_out(given.adata, arguments["exclude_genes"], settings.exclude_genes)
             with _asked_for():
                 check_request(given.adata, panel_settings.genes, **arguments)
-        fitted = settings.changed(genes=settings.genes or min(FIT_GENES, given.adata.n_vars))
+        n_given = int(given_genes(given.adata, None, settings.exclude_genes, None).sum())
+        fitted = settings.changed(genes=settings.genes or min(FIT_GENES, n_given))
         model = fitted.estimator(resources)
         with watch.fit(model.max_iter * model.n_restarts) as callback, log.timed("fit"):
-            tl.ssnmf(given.adata, **model.set_params(callback=callback).get_params(), clusters=False, key_added=KEY)
+            options = model.set_params(callback=callback).get_params()
+            tl.ssnmf(given.adata, **options, exclude_genes=settings.exclude_genes, clusters=False, key_added=KEY)
         with watch.stage("panel"), log.timed("panel"), _asked_for():
             tl.panel(
                 given.adata,
@@ -156,12 +159,15 @@ def read_genes(path: Place) -> pd.DataFrame:
     return table.assign(gene=table["gene"].map(plain_name))  # of a panel that was written before
 
 
-def _there(adata: AnnData, excluded: list[str] | None) -> list[str] | None:
-    """Those of the genes to leave out that the data have; the others are told once, under the name of the setting."""
-    unknown = unknown_genes(adata, excluded or [])
+def _left_out(adata: AnnData, named: list[str] | None, pattern: str | None) -> list[str] | None:
+    """The genes to leave out, by name and by pattern; unknown names are told once, by that of the setting."""
+    unknown = unknown_genes(adata, named or [])
     if unknown:
         warnings.warn(f"exclude has {unknown}", UserWarning, stacklevel=1)
-    return None if excluded is None else [gene for gene in excluded if gene in adata.var_names]
+    if named is None and pattern is None:
+        return None
+    matching = [] if pattern is None else [gene for gene in adata.var_names if re.search(pattern, gene)]
+    return [*(gene for gene in named or [] if gene in adata.var_names), *matching]
 
 
 @contextmanager

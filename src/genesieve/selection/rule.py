@@ -61,4 +61,4 @@ def in_words(found: Evidence, count: int, n_genes: int) -> str:
         of = f"{by_signal['replicate']} of as many programs are found again in halves of the cells"
         faded = f", programs fade, and {by_signal['add']} add to what can be predicted of the others"
         said += f", {of}{'' if is_clear(found) else faded}"
-    return f"{said}; of {n_genes} genes, {count} are predicted by the others better than by their mean"
+    return f"{said}; of {n_genes:,} genes, {count:,} are predicted by the others better than by their mean"

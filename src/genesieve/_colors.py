@@ -40,10 +40,11 @@ def matching_colors(labels: np.ndarray, n_clusters: int, program_of_cell: np.nda
     """
     shared = np.zeros((n_clusters, rank), dtype=np.int64)  # cells, by cluster and program
     np.add.at(shared, (labels, program_of_cell), 1)
-    palette = distinct_colors(rank + n_clusters)
-    colors = palette[rank:]
-    mostly = 2 * shared > shared.sum(axis=1, keepdims=True)
-    for program, cells in enumerate(np.where(mostly, shared, 0).T):
-        if cells.any():
-            colors[int(cells.argmax())] = palette[program]
+    mostly = np.where(2 * shared > shared.sum(axis=1, keepdims=True), shared, 0)
+    program_of = {int(cells.argmax()): program for program, cells in enumerate(mostly.T) if cells.any()}
+    palette, own = distinct_colors(rank + n_clusters), rank
+    colors = []
+    for cluster in range(n_clusters):
+        colors.append(palette[program_of.get(cluster, own)])
+        own += cluster not in program_of
     return colors

@@ -180,7 +180,7 @@ def test_clusters_have_the_colour_of_the_program_of_most_of_their_cells_or_one_o
     ("labels", "of_cell", "expected"),
     [
         ([0, 0, 1, 1], [1, 1, 0, 0], [1, 0]),  # crossed numbers, same colours
-        ([0, 0, 0, 1, 1], [0, 0, 0, 0, 0], [0, 3]),  # the larger of two takes the colour
+        ([0, 0, 0, 1, 1], [0, 0, 0, 0, 0], [0, 2]),  # the larger of two takes the colour
         ([0, 0, 1, 1], [0, 1, 0, 0], [2, 0]),  # half of its cells are no majority
     ],
 )

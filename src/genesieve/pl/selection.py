@@ -145,6 +145,7 @@ def _draw_line(ax: Axes, ranks: np.ndarray, values: np.ndarray, bound: float, wo
         "va": "top",
         "fontsize": SMALL,
         "color": LOUD,
+        "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.8},  # the line of what is suggested may run there
     }
     ax.annotate(words, (min(ranks, default=1), bound), **place)
     above = values >= bound
@@ -166,4 +167,4 @@ def _draw_genes(ax: Axes, genes: pd.DataFrame, suggested: int) -> None:
     ax.set_xscale("log")
     label(ax.set_xlabel, "genes, the best predicted first")
     label(ax.set_ylabel, "share predicted by the others")
-    label(ax.set_title, f"{suggested} genes suggested")
+    label(ax.set_title, f"{suggested:,} genes suggested")

@@ -61,4 +61,4 @@ def in_words(found: Evidence, count: int, n_genes: int) -> str:
         said += f", and {by_signal['replicate']} programs are found again in both halves of the cells"
     if not is_clear(found):
         said += f"; no number is clear, so programs count while each improves predictions: {by_signal['add']} do"
-    return f"{said}; of {n_genes} genes, {count} are predicted better by the other genes than by their mean"
+    return f"{said}; of {n_genes:,} genes, {count:,} are predicted better by the other genes than by their mean"

@@ -284,6 +284,36 @@ def test_an_empty_data_set_in_place_of_a_part_is_refused(tmp_path, open_file, pa
     assert len(str(error.value).splitlines()) == 1
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("form", ["array", "csr", "csc"])
+@pytest.mark.parametrize("kind", [np.longdouble, np.complex64])
+def test_values_of_odd_types_are_worked_on_or_refused_in_one_line(form, kind):
+    """In an AnnData they ended in a page of numba's complaints, `SparseKMeans` told of them by all their values."""
+    X = whole().toarray().astype(kind) if form == "array" else whole().asformat(form).astype(kind)
+    uses: list[Callable[[], Any]] = [
+        lambda: gs.SSNMF(2, n_genes=3, random_state=0).fit(X),
+        lambda: gs.SparseKMeans(2, n_genes=3, random_state=0).fit(X),
+        lambda: gs.pp.prepare(ad.AnnData(X.copy())),
+        lambda: gs.tl.ssnmf(ad.AnnData(X.copy()), 2, 5),
+    ]
+    for use in uses:
+        if kind == np.complex64:
+            with pytest.raises(ValueError, match=r"(?i)complex") as error:
+                use()
+            assert len(str(error.value).splitlines()) == 1
+        else:
+            use()
+
+
+@pytest.mark.parametrize("model", [gs.SSNMF(2, n_genes=3), gs.SparseKMeans(2, n_genes=3)])
+def test_masked_values_are_refused(model):
+    """scikit-learn takes what is under a mask as it stands there."""
+    X = np.ma.masked_less(whole().toarray(), 1)
+    with pytest.raises(ValueError, match="X must have no masked values, got"):
+        model.fit(X)
+    model.fit(np.ma.masked_less(whole().toarray(), -1))
+
+
 INDEX_TYPES = [">i4", ">i8", "u8", "u4", "i2", "u2", "u1"]
 
 

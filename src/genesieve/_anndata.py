@@ -16,6 +16,7 @@ from genesieve._slots.keys import KEPT
 from genesieve._slots.read import Fit, check_anndata, read_column, read_log_base, read_preparation, table_of
 from genesieve.core.cells.intact import check_intact
 from genesieve.core.cells.scaled import ByBatch
+from genesieve.core.cells.sources import floating
 from genesieve.core.cells.streamed import Streamed, as_source, streamed
 from genesieve.core.cells.transform import Transform
 
@@ -70,6 +71,8 @@ def read_values(adata: AnnData, *, layer: str | None = None, use_raw: bool = Fal
     if outside is not None:
         return outside if recipe is None else Streamed(outside.data, transform_of(recipe))
     check_intact(X, place)
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"{place} must hold real numbers, got values of type {X.dtype}")
     stored = stored_values(X)
     smallest = stored.min() if stored.size else 0
     if np.isnan(smallest):
@@ -82,8 +85,8 @@ def read_values(adata: AnnData, *, layer: str | None = None, use_raw: bool = Fal
             f"{place} must not be negative, got a minimum of {smallest:g}; scaled or centred values cannot be used,"
             f" pass an unscaled layer{choices('layers', adata.layers)}{raw}"
         )
-    floating = np.result_type(X.dtype, np.float32)  # whole numbers become floats that hold them exactly
-    return X if X.dtype == floating else X.astype(floating)
+    kind = floating(X.dtype)
+    return X if X.dtype == kind else X.astype(kind)
 
 
 def _locate(adata: AnnData, layer: str | None, use_raw: bool) -> tuple[Any, str]:

@@ -78,7 +78,11 @@ def check_different_as_text(labels: np.ndarray, name: str) -> None:
 
 
 def check_two_dimensional(X: Any) -> None:
-    """Raise if X has another number of dimensions than two."""
+    """Raise if X has another number of dimensions than two, or masked values, which would be taken as they stand."""
+    if np.ma.is_masked(X):
+        raise ValueError(
+            f"X must have no masked values, got {int(np.ma.getmaskarray(X).sum())}: X.filled(0) has zeros there"
+        )
     dimensions = getattr(X, "ndim", None)
     dimensions = np.asarray(X).ndim if dimensions is None else dimensions
     if dimensions != 2:

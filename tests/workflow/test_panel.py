@@ -89,6 +89,8 @@ def test_genes_are_read_from_lists_and_tables(tmp_path):
     [
         (b"gene,cost\nA,2\nB,1,3\n", "a table with a column 'gene', and cannot be read as one"),
         (b"gene,cost\nA\0,2\n", "zero byte"),
+        (b'cost,gene",x\n1,A,3\n', "must have one column 'gene'"),
+        (b"gene,Gene\nA,B\n", "must have one column 'gene'"),
         (b"\xff\xfe\x80", "a text file with gene names"),
         (b"x" * 5000 + b",cost\nA,2\n", r"got the heading 'x+\.\.\."),
     ],

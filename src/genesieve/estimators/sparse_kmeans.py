@@ -24,7 +24,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from genesieve._checks import check_choice, check_integer, check_number, shown
+from genesieve._checks import check_choice, check_integer, check_number, check_two_dimensional, one_line_errors, shown
 from genesieve._random import as_generator
 from genesieve.core.cells.intact import check_intact
 from genesieve.core.weights import Vector, cluster_sums, dispersion, l0_weights, l1_weights
@@ -248,10 +248,13 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         return lambda spread: l1_weights(spread, bound)
 
     def _validated(self, X: Any, *, reset: bool) -> Matrix:
+        check_two_dimensional(X)
         check_intact(X)
         # what scikit-learn's k-means takes: CSR with 32-bit indices
         options = {"accept_sparse": "csr", "accept_large_sparse": False, "dtype": [np.float64, np.float32]}
-        return of_fair_size(validate_data(self, X, reset=reset, **options))
+        with one_line_errors("X"):
+            X = validate_data(self, X, reset=reset, **options)
+        return of_fair_size(X)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

@@ -15,7 +15,7 @@ import pandas as pd
 
 from genesieve import tl
 from genesieve._anndata import unknown_genes
-from genesieve._checks import shown
+from genesieve._checks import listing, shown
 from genesieve._damage import check_text
 from genesieve._report.panel import panel_page
 from genesieve._slots.read import read_fit
@@ -156,6 +156,8 @@ def read_genes(path: Place) -> pd.DataFrame:
         said = " ".join(str(error).split())[:200]
         raise FileError(f"{path} must be a table with a column 'gene', and cannot be read as one: {said}") from None
     table = table.rename(columns=lambda name: str(name).strip().lower())
+    if "gene" not in table or table.columns.has_duplicates:
+        raise FileError(f"{path} must have one column 'gene', and others of other names, got {listing(list(table))}")
     return table.assign(gene=table["gene"].map(plain_name))  # of a panel that was written before
 
 

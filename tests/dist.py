@@ -61,7 +61,7 @@ def look_into(wheel: Path) -> None:
     about = next(name for name in inside if name.endswith(".dist-info/METADATA"))
     readme = zipfile.ZipFile(wheel).read(about).decode()
     assert "# genesieve" in readme
-    assert not re.findall(r"\]\((?!http)[^)]*\)", readme), "on PyPI, README.md would have links that lead nowhere"
+    assert not re.findall(r'(?:\]\(|src=")(?!http)', readme), "on PyPI, README.md would have links that lead nowhere"
     size = wheel.stat().st_size
     assert size < LARGEST, f"the wheel has {size:,} bytes, at most {LARGEST:,} were expected"
     print(f"{wheel.name}: {size / 1e3:.0f} kB, {len(inside)} files; {next(DIST.glob('*.tar.gz')).name}")

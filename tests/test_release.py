@@ -50,19 +50,16 @@ def test_the_addresses_are_those_of_the_project():
 
 def test_on_pypi_the_links_of_the_readme_lead_to_the_repository():
     text = read("README.md")
-    here = set(re.findall(r"\]\((?!http)([^)]+)\)", text))
+    here = set(re.findall(r'(?:\]\(|src=")(?!http)([^)"]+)', text))
     for rule in SETTINGS["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
         text = re.sub(rule["pattern"], rule["replacement"], text)
-    assert not re.findall(r"\]\((?!http)", text)
-    raw, pages = (
-        "https://raw.githubusercontent.com/genesieve/genesieve/main/",
-        f"{PROJECT['urls']['Source']}/blob/main/",
-    )
-    led = {
-        target.removeprefix(start) for start in (raw, pages) for target in re.findall(rf"\]\(({start}[^)]+)\)", text)
-    }
-    assert led == here
-    assert re.search(rf"!\[[^\]]*\]\({raw}", text), "a picture is shown from the file itself"
+    assert not re.findall(r'(?:\]\(|src=")(?!http)', text)
+    raw = "https://raw.githubusercontent.com/genesieve/genesieve/main/"
+    pages = f"{PROJECT['urls']['Source']}/blob/main/"
+    shown, linked = (set(re.findall(rf"{start}([^)\"]+)", text)) for start in (raw, pages))
+    assert shown == {"docs/img/pl-markers.png"}  # a picture is shown from the file itself
+    assert shown | linked == here
+    assert all((ROOT / target).exists() for target in here)
 
 
 def test_every_example_is_listed_and_tried():

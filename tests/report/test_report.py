@@ -269,6 +269,11 @@ def test_clusters_that_are_no_programs_have_a_table(adata, tmp_path):
     text = gs.report(adata, tmp_path / "r.html", known="cell_type").read_text()
     assert 'id="clusters"' in text
     assert "The cells form 6 clusters." in text
+    adata.obs["ssnmf"] = pd.Categorical(["lone" if i < 2 else f"group {i % 6}" for i in range(adata.n_obs)])
+    assert (
+        "The cells form 7 clusters, 1 of them of fewer than 5 cells."
+        in gs.report(adata, tmp_path / "r.html").read_text()
+    )
     assert text.count('class="card"') == RANK
 
 

@@ -124,7 +124,7 @@ def _gene_bars(ax: Axes, genes: Sequence[str], values: np.ndarray, color: str, n
     ax.set_yticks(range(len(genes)), [shorten(gene) for gene in genes], fontsize=SMALL, parse_math=False)
     ax.set_ylim(n_rows - 0.4, -0.6)
     ax.tick_params(axis="x", labelsize=SMALL, length=2, width=0.6)
-    ax.tick_params(axis="y", length=0, pad=2)
+    ax.tick_params(axis="y", left=False, pad=2)
     ax.xaxis.set_major_locator(MaxNLocator(2))
     open_frame(ax)
 

@@ -48,15 +48,16 @@ matrix: setup
 audit: setup  # no known weakness in what is needed; asks no network
 	$(BIN)/python tests/audit.py
 
-# Long: random fits, texts, records, command lines and damaged files, for example make fuzz CASES=100000 SEED=1000000.
+# Long: random fits, texts, records, command lines and damaged files, for example make fuzz CASES=100000 SEED=1000000
+# LOG=fuzz.jsonl; then $(BIN)/python -m tests.fuzz.figures fuzz.jsonl writes what was found into docs/reliability.md.
 CASES ?= 4000
 SEED ?= 0
 fuzz: setup
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --cases $(CASES) --seed $(SEED)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --cases $(CASES) --seed $(SEED) $(if $(LOG),--log $(LOG))
 
 KILLS ?= 200
 kills: setup  # runs that are killed at random moments
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.kills --kills $(KILLS) --seed $(SEED)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.kills --kills $(KILLS) --seed $(SEED) $(if $(LOG),--log $(LOG))
 
 load: setup  # many runs, threads and processes at a time
 	GENESIEVE_LOAD=full $(BIN)/pytest -q tests/test_load.py

@@ -304,7 +304,13 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.kills", description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--log", type=Path, help="a file to add the counts to")
     asked = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    for how, times in kill_many(asked.kills, asked.seed, with_dask=True).most_common():
+    found = kill_many(asked.kills, asked.seed, with_dask=True)  # the first fault ends it
+    for how, times in found.most_common():
         print(f"{times:5d}  {how}")
+    if asked.log is not None:
+        line = {"subject": "kills", "first": asked.seed, "cases": asked.kills, "faults": 0, "ends": found}
+        with asked.log.open("a", encoding="utf-8") as log:
+            log.write(json.dumps(line) + "\n")

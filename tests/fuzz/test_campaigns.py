@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from . import campaign
+from . import campaign, figures
 from .campaign import FaultError
 from .subjects import SHARES, SUBJECTS
 
@@ -82,3 +82,23 @@ def test_silence_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(campaign, "PATIENCE", 0.5)
     found = verdicts(lambda seed, folder: signal.pause() if seed == 1 else "well", 3, tmp_path)
     assert found == {0: ("well", None), 1: (None, "it never came back"), 2: ("well", None)}
+
+
+def test_figures_are_those_of_the_logs(tmp_path):
+    lines = [
+        {"subject": "fits", "seed": 3, "fault": "wrong"},
+        {"subject": "fits", "first": 0, "cases": 5, "faults": 5, "ends": {}},
+        {"subject": "fits", "first": 0, "cases": 10, "faults": 1, "ends": {"fitted": 7, "refused": 2}},  # tried again
+        {"subject": "fits", "first": 50, "cases": 1000, "faults": 0, "ends": {"fitted": 900, "refused": 100}},
+        {"subject": "files", "first": 0, "cases": 4, "faults": 0, "ends": {"gmt: differs": 1, "h5ad: refused": 3}},
+        {"subject": "kills", "first": 7, "cases": 2, "faults": 0, "ends": {"killed, nothing": 2}},
+    ]
+    (tmp_path / "log").write_text("\n".join(map(json.dumps, lines)))
+    text = figures.figures(figures.read([tmp_path / "log"]))
+    assert "| fits | 0 to 9, 50 to 1,049 | 1,010 | 1 | 102 refused, 907 not |" in text
+    assert "| **in all** | | **1,014** | **1** | |" in text
+    assert "4 cut, wiped or flipped and 0 changed part by part. 1 gave other values" in text
+    assert "| killed, nothing | 2 |" in text
+    page = f"a\n{figures.BEGIN}\nold\n{figures.END}\nb\n"
+    assert figures.put(text, page) == f"a\n{figures.BEGIN}\n\n{text}\n\n{figures.END}\nb\n"
+    assert figures.BEGIN in figures.PAGE.read_text(encoding="utf-8")

@@ -43,6 +43,7 @@ HOSTILE = [
     "{{ 7 * 7 }} $x$ \u2028 &amp;",
     "=1+1",
     '"=1+1"',
+    "CD3D;=1+1",
 ]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 QUIET = [
@@ -525,6 +526,7 @@ def assert_no_formulas(page: Any) -> None:
     texts = pd.concat([saved[column] for column in ("Gene", "Program", "Stands out in")]).dropna()
     assert not texts.str.match(r"[=+\-@]").any()
     assert not any(title.startswith("=") for title in saved)
+    assert "CD3D;'=1+1" in {name.rsplit(" ", 1)[0] for name in saved["Gene"]}  # where semicolons part cells
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -23,6 +23,8 @@ PAGES = [README, *sorted(DOCS.glob("*.md"))]
 NOTEBOOKS = sorted((DOCS / "tutorials").glob("[!i]*.md"))  # these run when the pages are built
 # The others start from files or clusters of the reader's own.
 RUN = ["README.md", "api.md", "cli.md", "report.md"]
+START = ["index.md", "install.md", "quickstart.md", "report.md", "cli.md"]
+COLUMNS = 88  # of code that a page shows between its two sidebars
 
 
 def code(page: Path, language: str) -> list[str]:
@@ -52,6 +54,12 @@ def test_the_python_of_a_page_is_python_and_its_names_are_ours(page):
         for part in dotted[1:].split("."):
             assert hasattr(found, part), f"{page.name} speaks of gs{dotted}"
             found = getattr(found, part)
+
+
+@pytest.mark.parametrize("page", [*map(DOCS.joinpath, START), *NOTEBOOKS], ids=lambda page: page.name)
+def test_no_line_of_code_on_a_page_for_new_users_is_cut_off(page):
+    for block in code(page, "sh") + code(page, "python") + code(page, r"\{code-cell\}(?:\n:tags:.*\n)?"):
+        assert [line for line in block.splitlines() if len(line) > COLUMNS] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

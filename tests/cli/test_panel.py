@@ -62,6 +62,11 @@ def test_genes_can_be_left_out_by_a_pattern_and_programs_are_told_by_their_genes
     assert json.loads((place / "odd" / "run.json").read_text())["settings"]["exclude_genes"] == "[02468]$"
 
 
+def test_a_pattern_that_matches_nothing_is_told(place):
+    found = succeed("panel", "data.h5ad", "--genes", "8", "--exclude-genes", "^MT-", "-o", "all", *QUICK, cwd=place)
+    assert found.stderr.count("note: --exclude-genes '^MT-' matches no gene") == 1
+
+
 def test_the_answer_to_programs_is_one_object(place):
     line = (
         "panel",

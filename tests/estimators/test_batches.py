@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 import genesieve as gs
-from genesieve.core.batches import FARTHEST_SCALE, BatchSums, estimate_scales
+from genesieve.core.batches import FARTHEST_SCALE, BatchSums, estimate_scales, gene_levels
 from genesieve.core.cells.scaled import Rows, Scaled, batch_sums
 from genesieve.core.cells.sources import InMemory
 
@@ -116,6 +116,12 @@ def test_a_gene_of_one_batch_comes_down_there_and_hardly_up_elsewhere():
     scales = model().fit(X, batches=np.where(first, "on", "off")).batch_scales_[:, :3]
     assert (scales[1] > 3).all()
     assert (scales[0] > 0.3).all()
+
+
+def test_what_is_predicted_by_rounding_alone_is_nothing():
+    seen, predicted = np.array([4.0, 4.0, 4.0, 0.0]), np.array([2.0, 4e-297, 0.0, 3.0])
+    for size in (1e-30, 1.0, 1e30):
+        np.testing.assert_allclose(gene_levels(seen * size, predicted * size), [2.0, 1.0, 1.0, 1.0])
 
 
 def test_rounds_settle(monkeypatch):

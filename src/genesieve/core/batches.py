@@ -36,6 +36,8 @@ NEW_BATCH_ROUNDS = 10
 PRIOR_CELLS = 12.0
 # Scales further from 1, either way, are of genes that a batch hardly shows: to divide by them would make noise large.
 FARTHEST_SCALE = 10.0
+# Of what is seen of a gene: programs that predict less of it predict nothing, but for rounding.
+LEAST_PREDICTED = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ class Scaling:
 
 def gene_levels(seen: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     """Sums seen over sums predicted (genes,), 1 where either is nothing."""
-    return np.divide(seen, predicted, out=np.ones(len(seen)), where=(seen > 0) & (predicted > 0))
+    return np.divide(seen, predicted, out=np.ones(len(seen)), where=(seen > 0) & (predicted > LEAST_PREDICTED * seen))
 
 
 class Acceleration:

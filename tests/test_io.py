@@ -207,3 +207,10 @@ def test_a_file_that_cannot_be_read_in_place_is_closed(data, tmp_path):
         open_in_file(tmp_path / "x.h5ad")
     h5py.File(tmp_path / "x.h5ad", "a").close()  # which HDF5 refuses for a file that is open
     assert caught.value
+
+
+@pytest.mark.parametrize("word", ["9223372036854775808", "0.30000000000000004", "123456789.123456789", "1e-300"])
+def test_numbers_of_a_table_are_read_to_the_last_digit(tmp_path, word):
+    path = tmp_path / "table.csv"
+    path.write_text(f"cell,G0,G1\nc0,1.5,0\nc1,{word},2\n")
+    assert read(path, cells_in="rows").X[1, 0] == float(word)

@@ -328,7 +328,7 @@ def _read_table(path: Path, cells_in: str | None) -> AnnData:
 
     # Names stay as they are written: "007" is no number and "NA" is not missing. Blank values are found as words below.
     form = {"sep": SEPARATORS[_suffix(path)], "index_col": 0, "converters": {0: str}, "keep_default_na": False}
-    table = pd.read_csv(check_text(path), encoding="utf-8", **form)
+    table = pd.read_csv(check_text(path), encoding="utf-8", float_precision="round_trip", **form)
     words = [str(name) for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
     if words or not table.shape[1]:
         came = f"other things in column {shown(words[0])}" if words else "one column"

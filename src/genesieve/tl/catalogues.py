@@ -82,7 +82,7 @@ def read_catalogue(path: str | PathLike[str]) -> pd.DataFrame:
 
 def _read_table(path: Path) -> pd.DataFrame:
     """Numbers with names in the first row and column, which stay as they are written, repeated or not."""
-    form: dict[str, Any] = {"sep": "\t", "header": None, "encoding": "utf-8"}
+    form: dict[str, Any] = {"sep": "\t", "header": None, "encoding": "utf-8", "float_precision": "round_trip"}
     heading = pd.read_csv(check_text(path), nrows=1, dtype=str, keep_default_na=False, **form).iloc[0].tolist()
     values = pd.read_csv(path, skiprows=1, converters={0: str}, **form).set_index(0).astype(np.float64)
     if len(heading) - values.shape[1] not in (0, 1):  # R leaves the corner out

@@ -72,7 +72,7 @@ def match_programs(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.set_yticks([])
     ax.tick_params(length=0, labeltop=True, labelbottom=False)
     ax.spines[:].set_visible(False)
-    label(ax.set_ylabel, "programs that are one")
+    label(ax.set_ylabel, "matched programs")
     color_bar(ax, ScalarMappable(Normalize(0, 1), mpl.colormaps[SEQUENTIAL]), "cosine")
     return ax
 

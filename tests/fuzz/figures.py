@@ -48,14 +48,20 @@ def figures(found: dict[str, list[dict[str, Any]]]) -> str:
 
 
 def _row(name: str, lines: list[dict[str, Any]]) -> str:
-    seeds = ", ".join(f"{line['first']:,} to {line['first'] + line['cases'] - 1:,}" for line in lines)
     ends: Counter[str] = Counter()
     for line in lines:
         for how, count in line["ends"].items():
             ends[how if name == "arguments" else "refused" if "refused" in how else "not"] += count
     cases, faults = (sum(line[what] for line in lines) for what in ("cases", "faults"))
     ended = ", ".join(f"{count:,} {how}" for how, count in sorted(ends.items(), key=lambda pair: pair[0], reverse=True))
-    return f"| {name} | {seeds} | {cases:,} | {faults} | {ended} |"
+    return f"| {name} | {_seeds(lines)} | {cases:,} | {faults} | {ended} |"
+
+
+def _seeds(lines: list[dict[str, Any]]) -> str:
+    ends = [(line["first"], line["first"] + line["cases"] - 1) for line in lines]
+    if len(ends) > 2:
+        return f"{ends[0][0]:,} to {ends[-1][1]:,}, in {len(ends)} stretches"
+    return ", ".join(f"{first:,} to {last:,}" for first, last in ends)
 
 
 def _damaged(found: dict[str, list[dict[str, Any]]]) -> str:

@@ -91,12 +91,14 @@ def test_figures_are_those_of_the_logs(tmp_path):
         {"subject": "fits", "first": 0, "cases": 10, "faults": 1, "ends": {"fitted": 7, "refused": 2}},  # tried again
         {"subject": "fits", "first": 50, "cases": 1000, "faults": 0, "ends": {"fitted": 900, "refused": 100}},
         {"subject": "files", "first": 0, "cases": 4, "faults": 0, "ends": {"gmt: differs": 1, "h5ad: refused": 3}},
+        *({"subject": "texts", "first": seed, "cases": 5, "faults": 0, "ends": {}} for seed in (0, 10, 20)),
         {"subject": "kills", "first": 7, "cases": 2, "faults": 0, "ends": {"killed, nothing": 2}},
     ]
     (tmp_path / "log").write_text("\n".join(map(json.dumps, lines)))
     text = figures.figures(figures.read([tmp_path / "log"]))
     assert "| fits | 0 to 9, 50 to 1,049 | 1,010 | 1 | 102 refused, 907 not |" in text
-    assert "| **in all** | | **1,014** | **1** | |" in text
+    assert "| texts | 0 to 24, in 3 stretches | 15 | 0 |" in text
+    assert "| **in all** | | **1,029** | **1** | |" in text
     assert "4 cut, wiped or flipped and 0 changed part by part. 1 gave other values" in text
     assert "| killed, nothing | 2 |" in text
     page = f"a\n{figures.BEGIN}\nold\n{figures.END}\nb\n"

@@ -199,7 +199,7 @@ def test_a_store_with_a_link_out_is_refused(tmp_path, read, what):
         part = next(file for file in part.rglob("*") if file.is_file() and file.name not in ("zarr.json", ".zarray"))
     part.rename(outside)
     part.symlink_to(outside)
-    with pytest.raises(gs.io.FileError, match=r"is a link to .*outside, and no other file is read"):
+    with pytest.raises(gs.io.FileError, match="links out of a store or to a folder are not followed"):
         read(store)
 
 
@@ -208,7 +208,7 @@ def test_a_store_that_holds_itself_is_refused(tmp_path, part):
     store = tmp_path / "x.zarr"
     ad.AnnData(np.ones((4, 3), dtype=np.float32)).write_zarr(store)
     (store / part / "again").symlink_to(store / "uns")
-    with pytest.raises(gs.io.FileError, match="is a link to"):
+    with pytest.raises(gs.io.FileError, match="links out of a store or to a folder are not followed"):
         gs.io.read(store)
 
 

@@ -253,7 +253,8 @@ def _check_inside(folder: str, names: list[str], whole: Path) -> None:
         if os.path.islink(entry):
             target = Path(entry).resolve()
             if target.is_dir() or not target.is_relative_to(whole):
-                raise ValueError(f"{entry} is a link to {target}, and no other file is read")
+                place = Path(folder).name + "/" + name
+                raise ValueError(f"links out of a store or to a folder are not followed: {place} is one, to {target}")
 
 
 def _unpickles(about: Any) -> bool:

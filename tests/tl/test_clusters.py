@@ -147,6 +147,14 @@ def test_cells_find_their_clusters_without_some_of_the_genes(adata, missing):
     assert agree > (0.9 if missing == "ignore" else 0.6)
 
 
+@pytest.mark.parametrize("name", ["usages", "scores", "labels"])
+def test_clusters_whose_parts_do_not_fit_together_are_told(adata, name):
+    fitted = adata.copy()
+    fitted.uns["ssnmf"] = {**fitted.uns["ssnmf"], "clusters": {**fitted.uns["ssnmf"]["clusters"], name: np.array(0.0)}}
+    with pytest.raises(ValueError, match="must have usages, scores and labels of the same cells"):
+        gs.tl.project(adata.copy(), fitted)
+
+
 def test_of_many_cells_some_are_in_the_graph_and_the_others_follow(monkeypatch):
     monkeypatch.setattr(graph, "GRAPH_CELLS", (60, 60))
     found = fitted(n_clusters=4)

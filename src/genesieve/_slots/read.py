@@ -234,6 +234,11 @@ class Fit(Projection):
         if kept is None or Keys(self.key).directions not in self.adata.varm:
             return None
         usages, scores, labels = (np.asarray(kept[name]) for name in ("usages", "scores", "labels"))
+        if not (usages.ndim == scores.ndim == 2 and labels.shape == usages.shape[:1] == scores.shape[:1]):
+            raise ValueError(
+                f"adata.uns[{self.key!r}]['clusters'] must have usages, scores and labels of the same cells, got shapes"
+                f" {usages.shape}, {scores.shape} and {labels.shape}: run gs.tl.cluster again"
+            )
         return Reference(Cells(usages, scores), labels, int(kept["n_clusters"]))
 
     @property

@@ -70,3 +70,38 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
     told = r"table\.tsv must be in a folder that exists, got none at .*none$"
     with pytest.raises(FileNotFoundError, match=told), write_whole(tmp_path / "none" / "table.tsv"):
         pass
+
+
+FULL = """
+import resource, signal, sys, warnings
+from pathlib import Path
+import numpy as np
+from genesieve.datasets import synthetic
+from genesieve.workflow.outputs import write_object
+import anndata
+
+warnings.simplefilter("ignore")
+data = synthetic(random_state=0)
+adata, folder = anndata.AnnData(np.asarray(data.X)), Path(sys.argv[1])
+write_object(adata, folder / "whole.h5ad")
+size, most = (folder / "whole.h5ad").stat().st_size, resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+ends = []
+for room in (*range(0, size, size // 12), size):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, most))
+    try:
+        write_object(adata, folder / "part.h5ad")
+        ends.append("written")
+    except OSError as error:
+        ends.append(error.strerror)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+assert set(ends[:-1]) == {"File too large"}, ends
+assert ends[-1] == "written", ends
+np.testing.assert_array_equal(anndata.read_h5ad(folder / "part.h5ad").X, adata.X)
+"""
+
+
+def test_hdf5_goes_on_after_a_file_that_had_no_room(tmp_path):
+    pytest.importorskip("resource")
+    ended = subprocess.run([sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import secrets
@@ -9,14 +10,14 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["claimed_beside", "hidden_beside", "strays", "sweep", "write_whole"]
+__all__ = ["claimed_beside", "forgiving_file", "hidden_beside", "strays", "sweep", "write_whole"]
 
 
 @contextmanager
@@ -103,3 +104,50 @@ def _lock(path: Path) -> int | None:
 def _unlock(lock: int | None) -> None:
     if lock is not None:
         os.close(lock)
+
+
+@contextmanager
+def forgiving_file(path: Path) -> Iterator[BinaryIO]:
+    """A file for a library that cannot go on where the disk is full: what has no room is lost, and told at the end."""
+    with _Forgiving(path) as file:
+        try:
+            yield file
+        except Exception:
+            if file.error is None:
+                raise
+    if file.error is not None:
+        raise OSError(file.error.errno, os.strerror(file.error.errno or 0), path.name) from None
+
+
+class _Forgiving(io.FileIO):
+    """A file that reads as zeros where it could not be written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "w+")
+        self.error: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        """Write all of it, or none after the first error."""
+        left = memoryview(data).cast("B")
+        size = len(left)
+        try:
+            while len(left) and self.error is None:
+                left = left[super().write(left) :]
+        except OSError as error:
+            self.error = error
+        return size
+
+    def readinto(self, buffer: Any) -> int:
+        """Read, and zeros behind the end."""
+        view = memoryview(buffer).cast("B")
+        count = super().readinto(view) or 0
+        view[count:] = bytes(len(view) - count)
+        return len(view)
+
+    def truncate(self, size: int | None = None) -> int:
+        """Cut or extend, if there is room."""
+        try:
+            return super().truncate(size)
+        except OSError as error:
+            self.error = self.error or error
+            return self.tell() if size is None else size

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from genesieve._anndata import without_stream
+from genesieve._files import forgiving_file
 from genesieve._slots.read import read_fit
 from genesieve._spreadsheets import without_formulas
 from genesieve.core.cells.streamed import streamed
@@ -116,16 +115,15 @@ def write_object(adata: AnnData, path: Path) -> None:
 
 
 def _write_h5ad(adata: AnnData, path: Path) -> None:
-    """Write; an error of HDF5 becomes the operating system's, where a full disk hides behind it."""
+    """Write as `AnnData.write_h5ad` does, into a file whose disk may be full: HDF5 itself would crash later on."""
+    import h5py
+    from anndata.io import write_elem
+
+    adata = without_stream(adata)
+    adata.strings_to_categoricals()
     packed: dict[str, Any] = PACKED if getattr(adata.X, "size", 0) < MANY_VALUES else PACKED_QUICKLY
-    try:
-        without_stream(adata).write_h5ad(path, **packed)
-    except Exception as error:
-        reason = re.search(r"errno = (\d+)", str(error))
-        if reason is None:
-            raise
-        number = int(reason[1])
-        raise OSError(number, os.strerror(number), path.name) from error
+    with forgiving_file(path) as file, h5py.File(file, "w") as store:
+        write_elem(store, "/", adata, dataset_kwargs=packed)
 
 
 # ------------------------------------------------------------------------------------------------ tables

@@ -221,6 +221,8 @@ def kill_one(place: Place, plan: Plan, address: str | None = None) -> str:
     before, token = (place.content(), place.record()["started"]) if plan.had else ({}, "")
     kept = ["--checkpoint", str(place.checkpoint)] if plan.checkpoint else []
     code = _ended_early(place, plan, ["--force"] * plan.had + kept + ["--dask", str(address)] * plan.dask)
+    if code < 0 and -code != plan.number:
+        raise LostError(f"{plan}: it crashed by signal {-code}")
     left = judge(place, plan, before, token, f"{plan}: {code}")
     going_on = ", with a checkpoint" * place.checkpoint.exists()
     place.start(["--force", *kept], own=False).ended()

@@ -147,10 +147,12 @@ def test_cells_find_their_clusters_without_some_of_the_genes(adata, missing):
     assert agree > (0.9 if missing == "ignore" else 0.6)
 
 
-@pytest.mark.parametrize("name", ["usages", "scores", "labels"])
+@pytest.mark.parametrize("name", ["usages", "scores", "labels", "texts", "too large"])
 def test_clusters_whose_parts_do_not_fit_together_are_told(adata, name):
-    fitted = adata.copy()
-    fitted.uns["ssnmf"] = {**fitted.uns["ssnmf"], "clusters": {**fitted.uns["ssnmf"]["clusters"], name: np.array(0.0)}}
+    fitted, kept = adata.copy(), adata.uns["ssnmf"]["clusters"]
+    texts, large = np.asarray(kept["labels"]).astype(str), np.full_like(kept["labels"], 99)
+    changed = {"texts": {"labels": texts}, "too large": {"labels": large}}.get(name, {name: np.array(0.0)})
+    fitted.uns["ssnmf"] = {**fitted.uns["ssnmf"], "clusters": {**kept, **changed}}
     with pytest.raises(ValueError, match="must have usages, scores and labels of the same cells"):
         gs.tl.project(adata.copy(), fitted)
 

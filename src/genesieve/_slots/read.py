@@ -234,12 +234,14 @@ class Fit(Projection):
         if kept is None or Keys(self.key).directions not in self.adata.varm:
             return None
         usages, scores, labels = (np.asarray(kept[name]) for name in ("usages", "scores", "labels"))
-        if not (usages.ndim == scores.ndim == 2 and labels.shape == usages.shape[:1] == scores.shape[:1]):
+        count, of_same = int(kept["n_clusters"]), labels.shape == usages.shape[:1] == scores.shape[:1]
+        numbers = labels.dtype.kind in "iu" and bool(((labels >= 0) & (labels < count)).all())
+        if not (usages.ndim == scores.ndim == 2 and of_same and numbers):
             raise ValueError(
-                f"adata.uns[{self.key!r}]['clusters'] must have usages, scores and labels of the same cells, got shapes"
-                f" {usages.shape}, {scores.shape} and {labels.shape}: run gs.tl.cluster again"
+                f"adata.uns[{self.key!r}]['clusters'] must have usages, scores and labels of the same cells, labels"
+                f" below {count}, got shapes {usages.shape}, {scores.shape} and {labels.shape}: run gs.tl.cluster again"
             )
-        return Reference(Cells(usages, scores), labels, int(kept["n_clusters"]))
+        return Reference(Cells(usages, scores), labels, count)
 
     @property
     def scale(self) -> np.ndarray:

@@ -83,12 +83,14 @@ def read_catalogue(path: str | PathLike[str]) -> pd.DataFrame:
 def _read_table(path: Path) -> pd.DataFrame:
     """Numbers with names in the first row and column, which stay as they are written, repeated or not."""
     form: dict[str, Any] = {"sep": "\t", "header": None, "encoding": "utf-8", "float_precision": "round_trip"}
-    heading = pd.read_csv(check_text(path), nrows=1, dtype=str, keep_default_na=False, **form).iloc[0].tolist()
-    values = pd.read_csv(path, skiprows=1, converters={0: str}, **form).set_index(0).astype(np.float64)
+    texts: dict[str, Any] = {"dtype": str, "keep_default_na": False, **form}
+    heading = pd.read_csv(check_text(path), nrows=1, **texts).iloc[0].tolist()
+    names = pd.read_csv(path, skiprows=1, usecols=[0], **texts)[0].tolist()
+    values = pd.read_csv(path, skiprows=1, **form).iloc[:, 1:].astype(np.float64)
     if len(heading) - values.shape[1] not in (0, 1):  # R leaves the corner out
         raise ValueError(f"{len(heading)} names stand over {values.shape[1]} columns of numbers")
     values.columns = pd.Index([plain_name(name) for name in heading[-values.shape[1] :]])
-    values.index = pd.Index([plain_name(name) for name in values.index])
+    values.index = pd.Index([plain_name(name) for name in names])
     return values
 
 

@@ -12,7 +12,7 @@ from benchmarks.harness.suite import DOCS
 from benchmarks.programs import goals, plots, report, stability
 from benchmarks.programs.__main__ import SUITE
 from benchmarks.programs.peers import PEERS
-from benchmarks.programs.score import KINDS, LEVELS, classified, judged, matched
+from benchmarks.programs.score import KINDS, LEVELS, classified, judged, matched, sensitivity
 
 import genesieve as gs
 
@@ -49,6 +49,15 @@ def test_cells_are_told_apart_by_the_order_of_their_shares():
     np.testing.assert_allclose(classified(np.ones_like(true), true), 0.5)
 
 
+def test_raised_genes_count_up_to_the_cut_with_so_many_false_ones():
+    order = np.arange(6.0)[:, None]  # the p-values: genes in their order
+    raised = np.array([[True, True, False, True, True, False]]).T
+    np.testing.assert_allclose(sensitivity(order, raised, rate=0.0), 0.5)  # until the first false one
+    np.testing.assert_allclose(sensitivity(order, raised, rate=0.2), 1.0)  # one of five is false
+    np.testing.assert_allclose(sensitivity(-order, raised, rate=0.1), 0.0)  # the first is false
+    np.testing.assert_allclose(sensitivity(order, np.zeros((6, 1), dtype=bool)), 0.0)
+
+
 def records():
     kind = {
         "usage_r": 0.9,
@@ -56,6 +65,7 @@ def records():
         "spectrum_r": 0.8,
         "spectrum_found": 1.0,
         "sensitivity": 0.6,
+        "passed": 0.5,
         "false": 0.02,
     }
     about = {"identity": kind, "activity": kind, "worst": 0.4, "lost": 1, "usage_r": [0.9, 0.4], "peak": None}

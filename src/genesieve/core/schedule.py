@@ -59,9 +59,11 @@ FINALISTS = 4
 BUDGET_FEW_CELLS = sampling.SETTLE_CELLS
 # A consensus looks at up to so many cells: on fewer, seeds would agree each on what its own draw of cells shows.
 CONSENSUS_CELLS = sampling.SETTLE_CELLS
-# Before the last step a consensus chooses its genes anew, from usages on this share of the budget, its best genes: a
-# gene at the edge draws usages to itself once it is in, and so would stay in, or out, as it was by chance.
-CORE_GENES = 0.5
+# Before the last step genes are chosen anew, from usages on this share of the budget, its best genes: a gene at the edge
+# draws usages to itself once it is in, and so would stay in, or out, as it was by chance (docs/programs.md).
+# Where that leaves a program fewer than so many genes on average, they would be too few to tell by; then it is so many.
+CORE_GENES = 0.15
+CORE_GENES_EACH = 10
 # Alg. 4: the penalty's first value, its growth, how many there are, and the error at which H counts as orthogonal.
 FIRST_PENALTY = 0.1
 PENALTY_GROWTH = 1.5
@@ -149,13 +151,15 @@ class Schedule:
             start = Factors(FROM_ZERO, placed.factors.W)  # the same wherever H is
             told = journal.advance_to if many is problem.cells else journal.advance
             placed = placed._replace(factors=self._solve(replace(early, exact=False), start, Journal(told)).factors)
-        return self._released(placed, cells) if self.consensus and self._chooses_genes else placed
+        return self._released(placed, cells) if self._chooses_genes and self._tries_starts else placed
 
     def _released(self, settled: WarmStart, cells: Cells) -> WarmStart:
-        """Programs on the better half of the budget, from which its genes are chosen anew."""
+        """Programs on the best genes of the budget, from which the others are chosen anew."""
         assert self.n_genes is not None
-        W = settled.factors.W
-        core = W * starts.best_genes(cells, W, max(round(CORE_GENES * self.n_genes), 1))[:, None]
+        W, n_core = settled.factors.W, max(round(CORE_GENES * self.n_genes), CORE_GENES_EACH * self.rank)
+        if n_core >= self.n_genes:
+            return settled
+        core = W * starts.best_genes(cells, W, n_core)[:, None]
         alive = bool((core.any(axis=0) == W.any(axis=0)).all())  # few genes may leave a program none
         return settled._replace(factors=Factors(FROM_ZERO, core)) if alive else settled
 

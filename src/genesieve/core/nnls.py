@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from genesieve.core.compiled import compiled
+from genesieve.core.compiled import compiled, compiled_part
 
 # A row is settled when no coordinate moved by more than this part of the largest one (both in units of the fit).
 TOLERANCE = 1e-8
@@ -155,7 +155,7 @@ def _sweep_rows(cross, solution, sweeps, padded, x, gradient, linear):  # type: 
                 solution[first + i, a] = x[a, i]
 
 
-@compiled
+@compiled_part
 def _sweep_coordinate(row, linear, x, gradient, a):  # type: ignore[no-untyped-def]
     """Minimise over one coordinate of some rows, ``x`` (coordinates, rows); ``row`` is of the Gram matrix."""
     for i in range(gradient.size):
@@ -174,7 +174,7 @@ def _sweep_coordinate(row, linear, x, gradient, a):  # type: ignore[no-untyped-d
             values[i] = 0.0
 
 
-@compiled
+@compiled_part
 def _gradient(gram, cross, x, gradient):  # type: ignore[no-untyped-def]
     """Write ``x gram - cross`` to ``gradient``."""
     for a in range(x.size):
@@ -185,7 +185,7 @@ def _gradient(gram, cross, x, gradient):  # type: ignore[no-untyped-def]
                 gradient[a] += x[b] * gram[b, a]
 
 
-@compiled
+@compiled_part
 def _sweep(gram, x, gradient, tol):  # type: ignore[no-untyped-def]
     """Minimise over each coordinate in turn; True if none moved by more than ``tol``."""
     largest_move, largest = 0.0, 0.0
@@ -202,7 +202,7 @@ def _sweep(gram, x, gradient, tol):  # type: ignore[no-untyped-def]
     return largest_move <= tol * tol * largest
 
 
-@compiled
+@compiled_part
 def _finish(gram, cross, x, gradient, support, supports, factors, trial):  # type: ignore[no-untyped-def]
     """Go to the minimum over the positive coordinates, dropping those that reach zero; True if it is the row's.
 
@@ -226,7 +226,7 @@ def _finish(gram, cross, x, gradient, support, supports, factors, trial):  # typ
     return False
 
 
-@compiled
+@compiled_part
 def _stays(gram, cross, x, support, size):  # type: ignore[no-untyped-def]
     """Whether no coordinate off the support wants to enter: its gradient is negative by no more than rounding."""
     if size == x.size:
@@ -241,7 +241,7 @@ def _stays(gram, cross, x, support, size):  # type: ignore[no-untyped-def]
     return True
 
 
-@compiled
+@compiled_part
 def _positive(x, support):  # type: ignore[no-untyped-def]
     """Write the positive coordinates of ``x`` to ``support``; how many there are, and the first 62 as bits."""
     size, bits = 0, 0
@@ -253,7 +253,7 @@ def _positive(x, support):  # type: ignore[no-untyped-def]
     return size, bits
 
 
-@compiled
+@compiled_part
 def _move_towards(trial, support, size, x):  # type: ignore[no-untyped-def]
     """Move ``x`` to ``trial`` on its support, or to where the first coordinate reaches zero; True if all the way."""
     length, first = 1.0, -1
@@ -270,7 +270,7 @@ def _move_towards(trial, support, size, x):  # type: ignore[no-untyped-def]
     return first < 0
 
 
-@compiled
+@compiled_part
 def _cholesky(gram, support, size, factor):  # type: ignore[no-untyped-def]
     """Cholesky factor of the Gram matrix on the support, in both triangles, its diagonal as reciprocals.
 
@@ -290,7 +290,7 @@ def _cholesky(gram, support, size, factor):  # type: ignore[no-untyped-def]
     return True
 
 
-@compiled
+@compiled_part
 def _substitute(factor, cross, support, size, solution):  # type: ignore[no-untyped-def]
     """Forward, then backward substitution with the Cholesky factor, along its rows."""
     for i in range(size):

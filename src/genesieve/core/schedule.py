@@ -1,23 +1,21 @@
-"""A fit as three steps, place programs on few cells, settle on many, finish on X; and the usages of other cells."""
+"""A fit as three steps: place programs on few cells, settle on many, finish on X."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from genesieve.core import starts
-from genesieve.core.batches import Scaling
 from genesieve.core.cells import sampling
-from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells, NoUsages, as_type
+from genesieve.core.cells.blocks import FROM_ZERO, Cells
 from genesieve.core.cells.low_rank import LowRank, low_rank_approximation
 from genesieve.core.cells.sources import side_by_side, single_threaded_blas
-from genesieve.core.cells.streamed import as_source
 from genesieve.core.consensus import agreed
 from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
-from genesieve.core.objective import Penalty, gram_of
+from genesieve.core.objective import Penalty
 from genesieve.core.solvers import (
     FINISH,
     LOW_RANK,
@@ -140,18 +138,34 @@ class Schedule:
         as_is = self._settles_as_is(many)
         journal.enter(SETTLE)
         if cells is not problem.cells:
-            early = self._early(problem, cells, problem.tol if as_is else self._settle_tolerance(problem.tol))
+            early = self._early(problem, cells, self._settle_tolerance(problem.tol, as_is=as_is))
             fitted = self._solve(replace(early, penalty=placed.penalty), placed.factors, Journal(journal.advance))
-            factors = fitted.factors if many is problem.cells else Factors(FROM_ZERO, fitted.factors.W)
+            at_hand = as_is or many is problem.cells
+            factors = fitted.factors if at_hand else Factors(FROM_ZERO, fitted.factors.W)
             journal.passes += many is problem.cells  # over all of X, if only on some directions
             placed = placed._replace(factors=factors, penalty=fitted.penalty)
         if as_is:
-            share = SETTLE_TOLERANCE if many.shape[0] <= sampling.SAMPLE_CELLS else 1.0
-            early = self._early(problem, sampling.at_hand(many, rng), share * problem.tol)
-            start = Factors(FROM_ZERO, placed.factors.W)  # the same wherever H is
-            told = journal.advance_to if many is problem.cells else journal.advance
-            placed = placed._replace(factors=self._solve(replace(early, exact=False), start, Journal(told)).factors)
+            placed = self._settle_as_is(many, cells, problem, placed, rng, journal)
         return self._released(placed, cells) if self._chooses_genes and self._tries_starts else placed
+
+    def _settle_as_is(
+        self,
+        many: Cells,
+        approximation: Cells,
+        problem: Problem,
+        placed: WarmStart,
+        rng: np.random.Generator,
+        journal: Journal,
+    ) -> WarmStart:
+        """Go on by quick steps on the cells themselves."""
+        share = SETTLE_TOLERANCE if many.shape[0] <= sampling.SAMPLE_CELLS else 1.0
+        tol = share * problem.tol if self._keeps_budget else self._settle_tolerance(problem.tol)
+        early = replace(self._early(problem, sampling.at_hand(many, rng), tol), exact=False)
+        told = journal.advance_to if many is problem.cells else journal.advance
+        H, W = placed.factors
+        start = Factors(H if isinstance(approximation, LowRank) else FROM_ZERO, W)  # the same wherever H is
+        fitted = self._solve(early, start, Journal(told)).factors
+        return placed._replace(factors=fitted if many is problem.cells else Factors(FROM_ZERO, fitted.W))
 
     def _released(self, settled: WarmStart, cells: Cells) -> WarmStart:
         """Programs on the best genes of the budget, from which the others are chosen anew."""
@@ -173,8 +187,13 @@ class Schedule:
         )
         return placed._replace(factors=Factors(FROM_ZERO, best_of(tried).factors.W))
 
-    def _settle_tolerance(self, tol: float) -> float:
-        """What to settle to before X goes to ``tol``: at high ranks X has the more to mend, however fine."""
+    def _settle_tolerance(self, tol: float, *, as_is: bool = False) -> float:
+        """What to settle to before X goes to ``tol``: at high ranks X has the more to mend, however fine.
+
+        ``as_is`` is for leading directions where quick steps on the cells themselves come next.
+        """
+        if as_is and (self._keeps_budget or self.rank > LOW_RANK):
+            return tol
         thorough = (SETTLE_TOLERANCE if self._keeps_budget else PLAIN_SETTLE_TOLERANCE) * tol
         as_fine = self._keeps_budget and self.rank <= LOW_RANK
         return thorough if as_fine else max(thorough, min(fine_tolerance(self.rank), tol))
@@ -182,8 +201,8 @@ class Schedule:
     def _settles_as_is(self, many: Cells) -> bool:
         """Whether quick steps on X itself come before the exact ones: on few cells, and on many without a budget."""
         few = sampling.SAMPLE_CELLS if self._keeps_budget else sampling.settle_cells(many.shape[1])
-        quick = self.rank > LOW_RANK and self.init == "nmf" and self.orthogonality != "exact"
-        return quick and many.shape[0] <= few
+        quick = self.rank > LOW_RANK or not self._keeps_budget
+        return quick and self.init == "nmf" and self.orthogonality != "exact" and many.shape[0] <= few
 
     def _finish(self, problem: Problem, settled: WarmStart, journal: Journal) -> Result:
         """Fit X as it is."""
@@ -319,36 +338,3 @@ class Schedule:
             return EntrySparse(self.n_genes * self.rank)
         required = self.required if self.required is None or genes is None else self.required[genes]
         return RowSparse(self.n_genes, required, cells.baseline_gains)
-
-
-def score_cells(
-    X: Any,
-    W: np.ndarray,
-    *,
-    scale: np.ndarray,
-    penalty: Penalty,
-    measured: np.ndarray | None = None,
-    gene_weights: np.ndarray | None = None,
-    scaling: Scaling | None = None,
-    n_jobs: int | None = None,
-) -> np.ndarray:
-    """Usages (cells, rank) of cells X, as the fit would have them.
-
-    ``scale`` takes a program from the public gauge to the solver's. The columns of X are the genes of ``W`` that are
-    ``measured`` (a mask), by default all; the cells count as zero on the others. ``scaling``, on the genes of W, is
-    for a fit that knew batches.
-    """
-    columns = np.ones(len(W), dtype=bool) if measured is None else measured
-    weights = np.ones(len(W)) if gene_weights is None else gene_weights
-    plain, W = W * scale, W * scale * weights[:, None]
-    step, source = penalty.cell_step(gram_of(W)), as_source(X, n_jobs=n_jobs)
-    if scaling is not None:
-        source = scaling.applied(source, columns, plain[columns], (W * weights[:, None])[columns], step)
-    blocks = Blocks(source, gene_weights=None if gene_weights is None else weights[columns], n_jobs=n_jobs)
-    return as_type(blocks.value_dtype, blocks.usages(W[columns], step) * scale)[0]
-
-
-def usages_of(blocks: Blocks, result: Result) -> np.ndarray:
-    """H of a result, solved from W where it stayed with the cells or was not saved."""
-    H, W = result.factors
-    return blocks.usages(W, result.penalty.cell_step(gram_of(W))) if isinstance(H, NoUsages) else H

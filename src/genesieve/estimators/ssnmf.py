@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from genesieve._random import as_generator
 from genesieve.core.cells.blocks import Blocks
 from genesieve.core.cells.streamed import as_source
-from genesieve.core.schedule import score_cells, usages_of
 from genesieve.core.solvers import SOLVERS, Callback
+from genesieve.core.usages import score_cells, usages_of
 from genesieve.estimators._batches import note_levels, read_batches, scaled_by_batch, scaling_of
 from genesieve.estimators._door import check_sums, read_cells, read_new_cells
 from genesieve.estimators._fitting import fit_starts, label, publish

@@ -24,7 +24,7 @@ from genesieve.core.cells.regression import cross_products
 from genesieve.core.cells.streamed import as_source
 from genesieve.core.nnls import nnls
 from genesieve.core.objective import Overlap, gram_of
-from genesieve.core.schedule import score_cells
+from genesieve.core.usages import score_cells
 from genesieve.interpret.labels import label_cells
 from genesieve.interpret.scores import Linear
 from genesieve.io import FileError

@@ -11,7 +11,7 @@ from genesieve._anndata import check_unique_genes, log_base, own, read_fitted, s
 from genesieve._checks import check_choice, check_integer, check_number
 from genesieve._slots.read import Fit, read_fit
 from genesieve._slots.write import write_found, write_scores
-from genesieve.core.schedule import score_cells
+from genesieve.core.usages import score_cells
 from genesieve.interpret.scores import METHODS, PARTS, HeldOut, cnmf_scores, parts_of, score_genes
 from genesieve.tl._tables import FDR, N_MARKERS, marker_table
 

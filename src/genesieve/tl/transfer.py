@@ -15,7 +15,7 @@ from genesieve._slots.read import Fit, read_fit
 from genesieve._slots.write import write_cell_fit, write_projection
 from genesieve.core.batches import Scaling
 from genesieve.core.cells.streamed import as_source
-from genesieve.core.schedule import score_cells
+from genesieve.core.usages import score_cells
 from genesieve.interpret.cell_fit import FOREIGN, agreement_by_group, explained_by_cell
 from genesieve.interpret.graph import Clusters, together
 from genesieve.interpret.labels import Labelling, label_cells, nearest

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from genesieve.core.cells.transform import row_sums
+from genesieve.core.cells.transform import FEW_VALUES, row_sums
 from genesieve.core.compiled import compiled
 
 # Sizes of cells that spread by a smaller share of their squares are all alike, but for rounding.
@@ -50,6 +50,10 @@ def gains_of_mean(sums: GeneSums, n_cells: int) -> np.ndarray:
 
 def count_genes(data: np.ndarray, indices: np.ndarray, n_genes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of every gene of sparse values, how many are above zero, their sum, and the sum of their squares."""
+    if data.size <= FEW_VALUES:
+        values = data.astype(np.float64, copy=False)
+        added, squared = (np.bincount(indices, weights=each, minlength=n_genes) for each in (values, values * values))
+        return np.bincount(indices[data > 0], minlength=n_genes), added, squared
     seen, sums, squares = np.zeros(n_genes, np.int64), np.zeros(n_genes), np.zeros(n_genes)
     _count(data, indices, seen, sums, squares)
     return seen, sums, squares

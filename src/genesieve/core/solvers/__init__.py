@@ -91,7 +91,7 @@ class Solver:
     last_penalty: Penalty | None = None  # that an exactly orthogonal H ends under
     tol: float = TOLERANCE
     few_cells_tol: Callable[[int], float] = fine_tolerance  # by the rank
-    saves: tuple[str, ...] = ("done", "revivals")  # in its snapshots, besides what every state has
+    saves: tuple[str, ...] = ("done", "revivals", "stride")  # in its snapshots, besides what every state has
     of_paper: bool = False  # nothing is added to the paper's objective unless it is asked for
 
 

@@ -13,6 +13,12 @@ from genesieve.core.solvers.run import Arrays, Factors, Journal, Problem, Result
 
 # Entries of a program that are smaller, relative to its largest, change the objective by less than rounding does.
 NO_MATTER = float(np.sqrt(np.finfo(np.float64).eps))
+# How far beyond a W step the next pass is tried, as a share of the way from the last W step to this one: at first, its
+# growth after a pass that lowered the objective, the most, and what is left of it after a pass that raised it.
+FIRST_STRIDE = 0.5
+STRIDE_GROWTH = 1.1
+LONGEST_STRIDE = 1.0
+STRIDE_LEFT = 0.5
 
 
 @dataclass(frozen=True)
@@ -20,7 +26,6 @@ class GeneStep:
     """The W step at a state: the best W for its H, from cached sums alone."""
 
     W: np.ndarray
-    move: np.ndarray  # from the W of the state
     decrease: float  # of the objective, at the H of the state
     revived: bool  # a program that had died was reseeded
 
@@ -30,49 +35,49 @@ class Position:
     """Where bcd stands after an iteration. H is no part of a snapshot: it follows from W."""
 
     state: State
-    last: GeneStep | None
+    last: np.ndarray | None  # W of the last W step
+    stride: float  # beyond the next one
     revivals: int  # that are left
     done: int  # iterations
 
     def arrays(self) -> Arrays:
         """For a snapshot."""
-        last = {} if self.last is None else {"last_W": self.last.W, "last_move": self.last.move}
-        return self.state.arrays(revivals=self.revivals, done=self.done, **last)
+        last = {} if self.last is None else {"last_W": self.last}
+        return self.state.arrays(revivals=self.revivals, done=self.done, stride=self.stride, **last)
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Position:
         """The position of a snapshot."""
-        last = GeneStep(arrays["last_W"], arrays["last_move"], np.nan, False) if "last_W" in arrays else None
-        return cls(State.from_arrays(arrays, FROM_ZERO), last, int(arrays["revivals"]), int(arrays["done"]))
+        state, stride = State.from_arrays(arrays, FROM_ZERO), float(arrays["stride"])
+        return cls(state, arrays.get("last_W"), stride, int(arrays["revivals"]), int(arrays["done"]))
 
 
 def bcd(problem: Problem, start: Factors, *, journal: Journal | None = None) -> Result:
     """Alternate the best H and the best W until the W step has next to nothing to gain.
 
-    Every pass is tried at an accelerated W; where that would raise the objective, it is redone at the plain W. The run
+    Every pass is tried somewhat beyond the W step; where that would raise the objective, it is redone at the W step. It
     ends with the H that is best for its W, so that transforming the training cells gives the same H. Steps that are not
     ``exact`` only lower the objective: for fits that another one goes on from.
     """
     journal = journal or Journal()
-    begin = _begin(problem, start, journal)
-    state, last, revivals, converged = begin.state, begin.last, begin.revivals, False
-    for iteration in range(begin.done + 1, problem.max_iter + 1):
-        step = _gene_step(problem, state, may_revive=revivals > 0)
-        revivals -= step.revived
+    at, converged = _begin(problem, start, journal), False
+    for iteration in range(at.done + 1, problem.max_iter + 1):
+        state = at.state
+        step = _gene_step(problem, state, may_revive=at.revivals > 0)
         if step.decrease <= problem.least_decrease(state) < np.inf and not step.revived:
             converged = True
             break
         # a reseeded program may have left usages behind, which only an exact step is sure to mend
-        new = _advance(replace(problem, exact=problem.exact or step.revived), journal, state, step, last)
+        new, stride = _advance(replace(problem, exact=problem.exact or step.revived), journal, at, step)
         if new.objective > state.objective:  # possible only where the cells' problem is not convex, or by rounding
             converged = True
             break
-        state, last = new, step
-        if journal.report(state.objective, Position(state, last, revivals, iteration).arrays()):
+        at = Position(new, step.W, stride, at.revivals - step.revived, iteration)
+        if journal.report(new.objective, at.arrays()):
             break
     if not journal.history:
-        journal.report(state.objective, Position(state, last, revivals, 0).arrays())
-    return journal.result(problem, state, converged=converged)
+        journal.report(at.state.objective, at.arrays())
+    return journal.result(problem, at.state, converged=converged)
 
 
 def _begin(problem: Problem, start: Factors, journal: Journal) -> Position:
@@ -85,7 +90,7 @@ def _begin(problem: Problem, start: Factors, journal: Journal) -> Position:
         state = replace(state, objective=np.inf)  # what breaks the budget, or leaves some of it, does not count
     else:
         journal.found(state.objective)
-    return Position(state, None, start.W.shape[1], 0)
+    return Position(state, None, FIRST_STRIDE, start.W.shape[1], 0)
 
 
 def _with_best_usages(problem: Problem, journal: Journal, W: np.ndarray, H: Usages) -> State:
@@ -102,28 +107,29 @@ def _gene_step(problem: Problem, state: State, *, may_revive: bool) -> GeneStep:
     best = problem.constraint.best(quadratic, state.sweep.cross, state.W, **about)
     best = best.astype(state.W.dtype, copy=False)
     W = _revive(problem, state, best) if may_revive else best
-    return GeneStep(W, W - state.W, state.objective - problem.objective(W, state.sweep), W is not best)
+    return GeneStep(W, state.objective - problem.objective(W, state.sweep), W is not best)
 
 
-def _advance(problem: Problem, journal: Journal, state: State, step: GeneStep, last: GeneStep | None) -> State:
-    if last is not None and np.isfinite(state.objective):
-        trial = _with_best_usages(problem, journal, _accelerated(state, step, last), state.sweep.H)
-        if trial.objective <= state.objective:
-            return trial
-    return _with_best_usages(problem, journal, step.W, state.sweep.H)
+def _advance(problem: Problem, journal: Journal, at: Position, step: GeneStep) -> tuple[State, float]:
+    """The state after a pass, tried beyond the W step, and how far beyond the next one to try."""
+    H, stride = at.state.sweep.H, at.stride
+    if at.last is not None and np.isfinite(at.state.objective):
+        trial = _with_best_usages(problem, journal, _beyond(at, step.W), H)
+        if trial.objective <= at.state.objective:
+            return trial, min(STRIDE_GROWTH * stride, LONGEST_STRIDE)
+        stride *= STRIDE_LEFT
+    return _with_best_usages(problem, journal, step.W, H), stride
 
 
-def _accelerated(state: State, step: GeneStep, last: GeneStep) -> np.ndarray:
-    """Anderson acceleration with a memory of one: the mix of the last two W steps that would have moved least.
+def _beyond(at: Position, W: np.ndarray) -> np.ndarray:
+    """A W step, and further the way that it went since the last one: extrapolation, as Nesterov's.
 
-    Only entries in use all along are mixed; a gene that has just entered the budget has no course to be extrapolated.
+    Only entries in use all along go further; a gene that has just entered the budget has no course to be extrapolated.
     """
-    in_use = (step.W > 0) & (state.W > 0) & (last.W > 0)
-    bend = np.where(in_use, step.move - last.move, 0).astype(np.float64)
-    size = float(np.vdot(bend, bend))
-    weight = float(np.vdot(bend, step.move)) / size if size > 0 else 0.0
-    mixed = np.maximum(step.W - weight * (step.W - last.W), 0)
-    return np.where(in_use, mixed, step.W).astype(step.W.dtype, copy=False)
+    assert at.last is not None
+    in_use = (W > 0) & (at.state.W > 0) & (at.last > 0)
+    further = np.maximum(W + at.stride * (W - at.last), 0)
+    return np.where(in_use, further, W).astype(W.dtype, copy=False)
 
 
 def _revive(problem: Problem, state: State, W: np.ndarray) -> np.ndarray:

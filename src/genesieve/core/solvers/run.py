@@ -16,6 +16,9 @@ from genesieve.core.objective import CellStep, Penalty, gram_of, half_squared_re
 
 # What the Gram form of the objective loses to cancellation where the fit is next to exact, relative to ||X||^2.
 CANCELLATION = 1e-12
+# The tolerance is relative to the objective, or to this share of ||X||^2 where programs leave less than that: to halve
+# what is next to nothing is worth no iteration.
+NEXT_TO_NOTHING = 1e-3
 # Objectives this close are of one minimum, reached with another rounding.
 SAME_MINIMUM = 1e-6
 # Relative difference of objectives from which on fits count as different minima.
@@ -143,7 +146,8 @@ class Problem:
 
     def least_decrease(self, state: State) -> float:
         """The decrease of the objective below which a run counts as converged."""
-        return max(self.tol * state.objective, CANCELLATION * self.cells.squared_norm)
+        squared_norm = self.cells.squared_norm
+        return max(self.tol * max(state.objective, NEXT_TO_NOTHING * squared_norm), CANCELLATION * squared_norm)
 
 
 @dataclass(frozen=True)
@@ -159,10 +163,10 @@ def check_snapshot(arrays: Arrays, saved: Sequence[str], shape: tuple[int, int],
     """Raise unless a snapshot of a solver that saves these holds what a fit of this shape and rank needs."""
     cells, genes = shape
     shapes = {"gram": (rank, rank), "H": (cells, rank), "previous_H": (cells, rank)}
-    shapes |= dict.fromkeys(("W", "cross", "previous_W", "last_W", "last_move"), (genes, rank))
+    shapes |= dict.fromkeys(("W", "cross", "previous_W", "last_W"), (genes, rank))
     missing = {"W", "cross", "gram", "objective", *saved} - set(arrays)
-    if missing or ("last_W" in arrays) != ("last_move" in arrays):
-        raise ValueError(f"a snapshot without {', '.join(sorted(missing)) or 'its last step'}")
+    if missing:
+        raise ValueError(f"a snapshot without {', '.join(sorted(missing))}")
     for name, array in arrays.items():
         whole = array.shape == shapes.get(name, ()) and array.dtype.kind in "fiub"
         if not whole or not (np.isfinite(array).all() or name == "objective") or np.isnan(array).any():

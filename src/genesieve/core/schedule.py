@@ -57,9 +57,9 @@ FINALISTS = 4
 BUDGET_FEW_CELLS = sampling.SETTLE_CELLS
 # A consensus looks at up to so many cells: on fewer, seeds would agree each on what its own draw of cells shows.
 CONSENSUS_CELLS = sampling.SETTLE_CELLS
-# Before the last step genes are chosen anew, from usages on this share of the budget, its best genes: a gene at the edge
-# draws usages to itself once it is in, and so would stay in, or out, as it was by chance (docs/programs.md).
-# Where that leaves a program fewer than so many genes on average, they would be too few to tell by; then it is so many.
+# Before the last step genes are chosen anew, from usages on this share of the budget, its best genes, and at least so
+# many for each program: a gene at the edge draws usages to itself once it is in, and so would stay in, or out, as it
+# was by chance (docs/programs.md).
 CORE_GENES = 0.15
 CORE_GENES_EACH = 10
 # Alg. 4: the penalty's first value, its growth, how many there are, and the error at which H counts as orthogonal.

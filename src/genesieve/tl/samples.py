@@ -111,9 +111,10 @@ def metaprograms(
         samples fitted), ``samples`` (with ";" between), ``agreement`` (mean correlation between its samples),
         ``recurrence`` (share of their ranks that found it), ``n_genes`` (raised, over its samples) and ``genes`` (the
         leading ones). Private programs, which are not shared, come last. Also in
-        ``uns["ssnmf_metaprograms_coverage"]``; ``uns["ssnmf_metaprograms_gene_confidence"]`` has the share of its samples in which a gene is raised, for every
-        program and gene. The shared programs are a fit of their own, with all slots of `genesieve.tl.ssnmf` under
-        ``key_added``: ``gs.tl.markers(adata, key="ssnmf_metaprograms")``, and so on.
+        ``uns["ssnmf_metaprograms_coverage"]``; ``uns["ssnmf_metaprograms_gene_confidence"]`` has the share of
+        its samples in which a gene is raised, for every program and gene. The shared programs are a fit of their own,
+        with all slots of `genesieve.tl.ssnmf` under ``key_added``:
+        ``gs.tl.markers(adata, key="ssnmf_metaprograms")``, and so on.
 
     References
     ----------

@@ -66,7 +66,12 @@ def selected_table(results: Results, level: str) -> str:
         cells = [selected_right(results, level, name, k) for k in COUNTS]
         if any(cell != NONE for cell in cells):
             body.append([selector.title, *cells])
-    return f"{level}:\n\n{table(['genes from', *(f'k = {k}' for k in COUNTS)], body)}" if body else ""
+    if not body:
+        return ""
+    n_raised = goals.raised_at(results, level)
+    if n_raised:
+        body.append(["*at most, as so many are raised*", *(f"{min(1.0, n_raised / k):.2f}" for k in COUNTS)])
+    return f"{level}:\n\n{table(['genes from', *(f'k = {k}' for k in COUNTS)], body)}"
 
 
 def selected_right(results: Results, level: str, selector: str, k: int) -> str:

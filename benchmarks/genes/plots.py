@@ -18,7 +18,8 @@ from benchmarks.harness.results import Results
 
 STYLES = {
     "genesieve": (BLUE, "o", "-"),
-    "panel": (BLUE, "d", ":"),
+    "more": (BLUE, "o", ":"),
+    "panel": (BLUE, "d", "--"),
     "seurat": (VERMILION, "s", "-"),
     "cell_ranger": (VERMILION, "^", "--"),
     "seurat_v3": (VERMILION, "v", ":"),

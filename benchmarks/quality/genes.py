@@ -47,6 +47,22 @@ def panel(cells: Cells, n_clusters: int, seed: int) -> Pick:
     return pick
 
 
+def best_of_more(cells: Cells, n_clusters: int, seed: int) -> Pick:
+    """One default fit with many genes; of all genes, those of which its usages explain most beyond their mean."""
+    import genesieve as gs
+    from genesieve.core.weights import variation_weights
+
+    H = gs.SSNMF(n_clusters, n_genes=cells.budget(), random_state=seed).fit_transform(cells.X)  # (cells, rank)
+    X = cells.dense()
+    design = np.column_stack([H / np.linalg.norm(H, axis=0).clip(min=np.finfo(float).tiny), np.ones(len(H))])
+    residual = X - design @ np.linalg.lstsq(design, X, rcond=None)[0]
+    gain = variation_weights(X.mean(axis=0), X.var(axis=0), baseline="mean") ** 2 * (
+        X.var(axis=0) - residual.var(axis=0)
+    )
+    order = np.argsort(-gain, kind="stable")
+    return lambda k: order[:k]
+
+
 def variable(cells: Cells, n_clusters: int, seed: int, *, flavor: str = "seurat") -> Pick:
     """Highly variable genes of logged data as scanpy finds them (flavour seurat is its default)."""
     import scanpy as sc

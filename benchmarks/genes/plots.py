@@ -71,7 +71,7 @@ def draw_curves(axes: Axes, curves: dict[str, Curve], ticks: tuple[int, ...]) ->
         if curve:
             color, marker, line = STYLES.get(name, (BLACK, "", "-"))
             places, values = zip(*curve, strict=True)
-            label = SELECTORS[name].title
+            label = SELECTORS[name].title.replace("`", "")
             axes.plot(places, values, color=color, marker=marker, linestyle=line, markersize=5, label=label)
     axes.set(xscale="log", xlabel="genes selected")
     axes.set_xticks(ticks, [f"{k:,}" for k in ticks])

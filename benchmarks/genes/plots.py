@@ -18,6 +18,8 @@ from benchmarks.harness.results import Results
 
 STYLES = {
     "genesieve": (BLUE, "o", "-"),
+    "more": (BLUE, "o", ":"),
+    "panel": (BLUE, "d", "--"),
     "seurat": (VERMILION, "s", "-"),
     "cell_ranger": (VERMILION, "^", "--"),
     "seurat_v3": (VERMILION, "v", ":"),
@@ -69,7 +71,7 @@ def draw_curves(axes: Axes, curves: dict[str, Curve], ticks: tuple[int, ...]) ->
         if curve:
             color, marker, line = STYLES.get(name, (BLACK, "", "-"))
             places, values = zip(*curve, strict=True)
-            label = SELECTORS[name].title
+            label = SELECTORS[name].title.replace("`", "")
             axes.plot(places, values, color=color, marker=marker, linestyle=line, markersize=5, label=label)
     axes.set(xscale="log", xlabel="genes selected")
     axes.set_xticks(ticks, [f"{k:,}" for k in ticks])

@@ -35,6 +35,7 @@ def fill(results: Results, pictures: list[str]) -> dict[str, str]:
         "selected": "\n".join(selected_table(results, level) for level in LEVELS),
         "nmi": labelled_table(results, "nmi"),
         "accuracy": labelled_table(results, "balanced_accuracy"),
+        "leads": lead_table(results),
         "goals": goal_table([goal.row(results) for goal in goals.GOALS]),
         "precision": by_level(results, "precision"),
         "often": by_level(results, "precision_often"),
@@ -65,7 +66,12 @@ def selected_table(results: Results, level: str) -> str:
         cells = [selected_right(results, level, name, k) for k in COUNTS]
         if any(cell != NONE for cell in cells):
             body.append([selector.title, *cells])
-    return f"{level}:\n\n{table(['genes from', *(f'k = {k}' for k in COUNTS)], body)}" if body else ""
+    if not body:
+        return ""
+    n_raised = goals.raised_at(results, level)
+    if n_raised:
+        body.append(["*at most, as so many are raised*", *(f"{min(1.0, n_raised / k):.2f}" for k in COUNTS)])
+    return f"{level}:\n\n{table(['genes from', *(f'k = {k}' for k in COUNTS)], body)}"
 
 
 def selected_right(results: Results, level: str, selector: str, k: int) -> str:
@@ -85,6 +91,20 @@ def labelled_table(results: Results, field: str) -> str:
         if any(value is not None for value in values):
             body.append([selector.title, *(number(value, 3) for value in values)])
     return table(head, body) if body else ""
+
+
+def lead_table(results: Results) -> str:
+    """How far our genes are ahead of each selector that a user may choose beforehand, by both measures."""
+    body = []
+    for field, title in {"nmi": "NMI", "balanced_accuracy": "balanced accuracy"}.items():
+        ours = [goals.over_sets(results, goals.OURS, k, field) for k in LABELLED_COUNTS]
+        for name, selector in SELECTORS.items():
+            theirs = [goals.over_sets(results, name, k, field) for k in LABELLED_COUNTS]
+            pairs = list(zip(ours, theirs, strict=True))
+            if name != goals.OURS and any(other is not None for other in theirs):
+                leads = [NONE if a is None or b is None else f"{a - b:+.3f}" for a, b in pairs]
+                body.append([title, selector.title, *leads])
+    return table(["measure", "ahead of", *(f"k = {k}" for k in LABELLED_COUNTS)], body) if body else ""
 
 
 def cut_table(results: Results) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +11,11 @@ import numpy as np
 
 from benchmarks.genes.planted import draw
 from benchmarks.genes.selectors import SELECTORS
+from benchmarks.harness.peers import Missing
 from benchmarks.harness.results import Record
 from benchmarks.quality.cells import Labelled, prepared
 from benchmarks.quality.data import load
-from benchmarks.quality.genes import judge
+from benchmarks.quality.genes import Pick, judge
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -28,7 +31,7 @@ def on_planted(level: str, selector: str, seed: int, size: dict[str, Any]) -> Re
     raised = np.asarray(adata.varm["true_raised"]).any(axis=1)
     rank = adata.obsm["true_usages"].shape[1]
     pick = SELECTORS[selector].run(labelled.cells, rank, seed)
-    counts = [{"k": k, **right(raised, pick(k))} for k in COUNTS if k < adata.n_vars]
+    counts = [{"k": k, **right(raised, genes)} for k, genes in picked(pick, COUNTS, adata.n_vars)]
     return {"counts": counts, "n_raised": int(raised.sum()), "shape": list(adata.shape), "versions": versions}
 
 
@@ -36,8 +39,16 @@ def on_labelled(data: str, selector: str, seed: int) -> Record:
     """The two measures of benchmarks/quality at every k that leaves a choice."""
     versions, labelled = SELECTORS[selector].versions(), load(data)
     pick = SELECTORS[selector].run(labelled.cells, labelled.n_classes, seed)
-    counts = [k for k in LABELLED_COUNTS if k < labelled.cells.X.shape[1]]
-    return {"counts": [{"k": k, **judge(labelled, pick(k), seed)} for k in counts], "versions": versions}
+    chosen = picked(pick, LABELLED_COUNTS, labelled.cells.X.shape[1])
+    return {"counts": [{"k": k, **judge(labelled, genes, seed)} for k, genes in chosen], "versions": versions}
+
+
+def picked(pick: Pick, counts: tuple[int, ...], n_genes: int) -> Iterator[tuple[int, np.ndarray]]:
+    """Genes at every count that leaves a choice and that the selector is made for."""
+    for k in counts:
+        if k < n_genes:
+            with suppress(Missing):
+                yield k, pick(k)
 
 
 def right(raised: np.ndarray, genes: np.ndarray) -> dict[str, float]:

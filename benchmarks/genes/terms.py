@@ -22,7 +22,7 @@ ABOUT = {
     r"\bB\b": ("B Cell", "Immunoglobulin", "MHC Class II"),
     r"\bNK\b": ("Natural Killer", "Cytotoxicity"),
     "Mono": ("Bacteri", "Inflammatory", "Neutrophil", "Granulocyte", "Monocyte", "Macrophage", "Phagocyt"),
-    "Dendritic": ("MHC Class II", "Dendritic"),
+    r"Dendritic|\bDC\b": ("MHC Class II", "Dendritic"),
     "Platelet|Megakaryocyte": ("Coagulation", "Platelet"),
     "alpha": ("Glucagon", "Glucose", "Hormone"),
     "beta": ("Insulin", "Glucose", "Hormone"),

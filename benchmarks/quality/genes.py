@@ -10,10 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.harness.peers import Peer, packages
+from benchmarks.harness.peers import Missing, Peer, packages
 from benchmarks.quality.cells import Cells, Labelled
 
 COUNTS = (100, 250, 500, 1000, 2000)
+LARGEST_PANEL = 200
 N_PCS = 30
 STARTS = 10  # single starts of k-means, over which NMI is averaged
 FOLDS = 3  # the rarest class of the sets has three cells
@@ -27,6 +28,39 @@ def genesieve(cells: Cells, n_clusters: int, seed: int) -> Pick:
     import genesieve as gs
 
     return lambda k: gs.SSNMF(n_clusters, n_genes=k, random_state=seed).fit(cells.X).get_support(indices=True)
+
+
+def panel(cells: Cells, n_clusters: int, seed: int) -> Pick:
+    """The first genes of a targeted panel; it is made for few genes, and not asked for many."""
+    import genesieve as gs
+
+    adata = cells.adata()
+    gs.tl.ssnmf(adata, n_clusters, cells.budget(), random_state=seed)
+    chosen = gs.tl.panel(adata, min(LARGEST_PANEL, adata.n_vars), random_state=seed)["gene"]
+    order = adata.var_names.get_indexer(chosen)
+
+    def pick(k: int) -> np.ndarray:
+        if k > LARGEST_PANEL:
+            raise Missing(f"panels have at most {LARGEST_PANEL} genes here")
+        return order[:k]
+
+    return pick
+
+
+def best_of_more(cells: Cells, n_clusters: int, seed: int) -> Pick:
+    """One default fit with many genes; of all genes, those of which its usages explain most beyond their mean."""
+    import genesieve as gs
+    from genesieve.core.weights import variation_weights
+
+    H = gs.SSNMF(n_clusters, n_genes=cells.budget(), random_state=seed).fit_transform(cells.X)  # (cells, rank)
+    X = cells.dense()
+    design = np.column_stack([H / np.linalg.norm(H, axis=0).clip(min=np.finfo(float).tiny), np.ones(len(H))])
+    residual = X - design @ np.linalg.lstsq(design, X, rcond=None)[0]
+    gain = variation_weights(X.mean(axis=0), X.var(axis=0), baseline="mean") ** 2 * (
+        X.var(axis=0) - residual.var(axis=0)
+    )
+    order = np.argsort(-gain, kind="stable")
+    return lambda k: order[:k]
 
 
 def variable(cells: Cells, n_clusters: int, seed: int, *, flavor: str = "seurat") -> Pick:

@@ -28,7 +28,7 @@ class Samples(Suite):
     def add_options(self, parser: ArgumentParser) -> None:
         parser.add_argument("--designs", nargs="*", default=list(DESIGNS), choices=list(DESIGNS), metavar="NAME")
         parser.add_argument("--methods", nargs="*", default=list(PEERS), choices=list(PEERS), metavar="NAME")
-        parser.add_argument("--seeds", type=int, default=5, help="seeds 0, 1, ... of every design")
+        parser.add_argument("--seeds", type=int, default=10, help="seeds 0, 1, ... of every design")
         parser.add_argument("--samples", nargs="*", type=int, default=SAMPLES, help="numbers of samples compared")
         parser.add_argument("--draws", type=int, default=10, help="draws whose conditions are permuted, 100 times each")
 

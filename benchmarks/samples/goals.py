@@ -10,6 +10,7 @@ from benchmarks.harness.results import Results
 from benchmarks.samples.job import DESIGNS
 
 F1 = 0.95
+CONFIRMED = 5  # how programs are compared was chosen on draws with lower seeds
 MOST_CALLED = 0.055
 
 
@@ -22,24 +23,28 @@ def rate(results: Results, test: str, n_samples: int) -> float:
 
 def found_again(results: Results) -> Found:
     """The mean F1 of shared programs, the least over designs."""
-    means = {}
+    means, told = {}, []
     for design in DESIGNS:
-        found = results.measured(kind="shared", what=f"metaprograms, {design}")
-        if found:
-            means[design] = float(np.mean([one["f1"] for one in found]))
+        draws = results.measured(kind="shared", what=f"metaprograms, {design}")
+        if draws:
+            values = [one["f1"] for one in draws]
+            means[design] = float(np.mean(values))
+            told.append(f"{means[design]:.3f} ({design}; the lowest of {len(draws)} draws {min(values):.3f})")
     if not means:
         raise Missing("not measured")
-    told = ", ".join(f"{mean:.3f} ({design})" for design, mean in means.items())
-    return told, by_margin(min(means.values()) - F1)
+    return ", ".join(told), by_margin(min(means.values()) - F1)
 
 
 def never_merged(results: Results) -> Found:
     """Programs that are two planted ones at once."""
-    found = [one for one in results.measured(kind="shared") if one["what"].startswith("metaprograms")]
-    if not found:
+    draws = [one for one in results.measured(kind="shared") if one["what"].startswith("metaprograms")]
+    if not draws:
         raise Missing("not measured")
-    merged = sum(one["merged"] for one in found)
-    return f"{merged} in {len(found)} draws", by_margin(0.0 - merged)
+    merged, fresh = sum(one["merged"] for one in draws), [one for one in draws if one["seed"] >= CONFIRMED]
+    told = f"{merged} in {len(draws)} draws"
+    if fresh:
+        told += f", {sum(one['merged'] for one in fresh)} in the {len(fresh)} that nothing was chosen on"
+    return told, by_margin(0.0 - merged)
 
 
 def honest(results: Results) -> Found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from genesieve.interpret.metaprograms import Found, join, match_pair, meta_programs, pooled
+from genesieve.interpret.metaprograms import SAME_PROGRAM, Found, alike, join, match_pair, meta_programs, pooled
 from genesieve.interpret.names import suggest_names, told_apart
 
 GENES, FDR = 40, 0.05
@@ -65,6 +65,22 @@ def test_shared_and_private_programs_are_told_apart():
         assert np.linalg.norm(meta.weights) == np.linalg.norm(meta.profile) == 1.0 or np.isclose(
             np.linalg.norm(meta.weights), 1.0
         )
+
+
+def test_programs_that_raise_a_little_of_everything_are_not_one():
+    broad = [program(number) + 0.6 for number in (0, 1)]
+    cosine = broad[0] @ broad[1] / np.prod(np.linalg.norm(broad, axis=1))
+    assert cosine > SAME_PROGRAM  # as all genes are raised, which says nothing of what the two share
+    metas = meta_programs([sample([one], [one]) for one in broad], FDR)
+    assert [len(meta.samples) for meta in metas] == [1, 1]
+
+
+def test_a_level_that_all_genes_share_does_not_change_how_alike_programs_are():
+    rng = np.random.default_rng(0)
+    profiles = rng.random((4, GENES))
+    np.testing.assert_allclose(alike(profiles + rng.random((4, 1))), alike(profiles))
+    np.testing.assert_allclose(np.diag(alike(profiles)), 1.0)
+    assert not alike(np.vstack([profiles, np.ones(GENES)]))[-1, :-1].any()
 
 
 def test_a_blend_at_a_low_rank_gives_way_to_its_parts():

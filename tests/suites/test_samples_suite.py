@@ -9,6 +9,7 @@ from benchmarks.harness.results import Results
 from benchmarks.harness.suite import DOCS
 from benchmarks.samples import between, goals, report, shared
 from benchmarks.samples.__main__ import SUITE
+from benchmarks.samples.peers import PEERS
 from benchmarks.samples.simulate import Design, draw
 from scipy.stats import mannwhitneyu
 
@@ -58,7 +59,7 @@ def test_the_page_is_filled_from_records():
     called = {name: {"found": True, "others": 1} for name in names}
     rates = dict.fromkeys((*between.TESTS, between.AS_BATCHES, between.OVER_CELLS), 0.04)
     records = {
-        "shared/metaprograms, mild/0": {"kind": "shared", "what": "metaprograms, mild", **found},
+        "shared/metaprograms, mild/0": {"kind": "shared", "what": "metaprograms, mild", "seed": 0, **found},
         "nothing/8/0": {"kind": "nothing", "what": "8", "n_samples": 8, "n_permutations": 100, "rates": rates},
         "something/8/0": {"kind": "something", "what": "8", "n_samples": 8, "called": called},
     }
@@ -70,4 +71,4 @@ def test_the_page_is_filled_from_records():
 
 def test_every_draw_has_a_job():
     given = SUITE.parser().parse_args(["--seeds", "2", "--draws", "1", "--samples", "8", "--designs", "mild"])
-    assert len(SUITE.batches(given)) == 2 * 3 + 2
+    assert len(SUITE.batches(given)) == 2 * len(PEERS) + 2

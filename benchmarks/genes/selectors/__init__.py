@@ -7,13 +7,15 @@ from functools import partial
 from benchmarks.genes.selectors import elsewhere
 from benchmarks.harness.elsewhere import installed_there
 from benchmarks.harness.peers import Peer, packages
-from benchmarks.quality.genes import genesieve, sparse_kmeans, variable
+from benchmarks.quality.genes import best_of_more, genesieve, panel, sparse_kmeans, variable
 
 PYTHON = elsewhere.PYTHON
 OURS, SCANPY = packages("genesieve"), packages("scanpy")
 
 SELECTORS: dict[str, Peer] = {
     "genesieve": Peer("genesieve", "genesieve", genesieve, OURS),
+    "more": Peer("genesieve, the best of a fit with 2,000", "more", best_of_more, OURS),
+    "panel": Peer("genesieve, `gs.tl.panel`", "panel", panel, OURS),
     "seurat": Peer("scanpy, seurat", "variable", variable, SCANPY),
     "cell_ranger": Peer("scanpy, cell_ranger", "variable", partial(variable, flavor="cell_ranger"), SCANPY),
     "seurat_v3": Peer(

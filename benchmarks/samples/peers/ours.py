@@ -23,12 +23,14 @@ def metaprograms(adata: AnnData, budget: int, ranks: tuple[int, ...], seed: int)
     return profiles, table["n_samples"].to_numpy()
 
 
-def one_bag(adata: AnnData, budget: int, ranks: tuple[int, ...], seed: int) -> Programs:
-    """As many programs as are planted; what a fit of all cells finds counts as shared."""
+def one_fit(
+    adata: AnnData, budget: int, ranks: tuple[int, ...], seed: int, *, batch_key: str | None = None
+) -> Programs:
+    """As many programs as are planted, of all cells; a program is in the samples whose cells use it."""
     import genesieve as gs
 
     rank = adata.obsm["true_usages"].shape[1]
-    gs.tl.ssnmf(adata, rank, budget, random_state=seed)
+    gs.tl.ssnmf(adata, rank, budget, batch_key=batch_key, random_state=seed)
     gs.tl.gene_scores(adata)
     used = adata.obsm["X_ssnmf"].argmax(axis=1)
     of_sample = adata.obs["sample"].astype("category").cat.codes.to_numpy()

@@ -73,7 +73,7 @@ def _row(row: dict[str, Any], names: list[str], within: str) -> dict[str, str]:
         "part": str(row[within]) if within else "",
         "groups": f"{row['group']} against {row['reference']}",
         "means": f"{row['mean']:.3f}, {row['reference_mean']:.3f}",
-        "effect": f"{row['effect']:+.3f}",
-        "interval": f"{row['low']:+.3f} to {row['high']:+.3f}",
+        "effect": f"{row['effect']:+z.3f}",
+        "interval": f"{row['low']:+z.3f} to {row['high']:+z.3f}",
         "p": p_value(row["p_adjusted"]),
     }

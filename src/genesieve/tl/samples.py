@@ -86,7 +86,7 @@ def metaprograms(
     min_samples
         Samples that a shared program is found in, at least.
     min_similarity
-        Cosine from which on programs are the same.
+        Correlation over the genes from which on programs are the same.
     min_ranks
         Share of a sample's ranks that have to find a program.
     min_cells
@@ -108,12 +108,13 @@ def metaprograms(
     -------
     pandas.DataFrame
         One row a program, most widely spread first: ``program``, ``shared``, ``n_samples``, ``coverage`` (share of the
-        samples fitted), ``samples`` (with ";" between), ``agreement`` (mean cosine between its samples), ``recurrence``
-        (share of their ranks that found it), ``n_genes`` (raised, over its samples) and ``genes`` (the leading
-        ones). Private programs, which are not shared, come last. Also in ``uns["ssnmf_metaprograms_coverage"]``;
-        ``uns["ssnmf_metaprograms_gene_confidence"]`` has the share of its samples in which a gene is raised, for every
-        program and gene. The shared programs are a fit of their own, with all slots of `genesieve.tl.ssnmf` under
-        ``key_added``: ``gs.tl.markers(adata, key="ssnmf_metaprograms")``, and so on.
+        samples fitted), ``samples`` (with ";" between), ``agreement`` (mean correlation between its samples),
+        ``recurrence`` (share of their ranks that found it), ``n_genes`` (raised, over its samples) and ``genes`` (the
+        leading ones). Private programs, which are not shared, come last. Also in
+        ``uns["ssnmf_metaprograms_coverage"]``; ``uns["ssnmf_metaprograms_gene_confidence"]`` has the share of
+        its samples in which a gene is raised, for every program and gene. The shared programs are a fit of their own,
+        with all slots of `genesieve.tl.ssnmf` under ``key_added``:
+        ``gs.tl.markers(adata, key="ssnmf_metaprograms")``, and so on.
 
     References
     ----------

@@ -16,6 +16,7 @@ SIZES = (50, 150)  # that goals are about
 ALL_SIZES = (50, 100, 150, 300, 500)
 LEAST_SETS = 4  # that a comparison with Spapros needs
 FASTER = 100
+MOST_SECONDS = 10.0  # for 150 genes from 5,000 cells
 COMMAND = "python -m benchmarks.panels"
 WANTED_CELLS, WANTED_SECONDS, WANTED_BYTES = 1_300_000, 300, 3e9
 OPEN = "not all measured"  # a goal about all sets is not met on some of them
@@ -103,7 +104,8 @@ def seconds(results: Results) -> Found:
     (record,) = results.get("cost/bmmc")
     steps = ", ".join(f"{step} {record[step]:.1f}" for step in ("prepare", "fit", "panel"))
     told = f"{record['seconds']:.1f} s by the clock ({steps}), {record['cpu_seconds']:.1f} s of all cores together"
-    return told, verdict(min(record["seconds"], record["cpu_seconds"]), 10.0, at_least=False)
+    counted = record["seconds"] if record["seconds"] <= MOST_SECONDS else record["cpu_seconds"]
+    return told, verdict(counted, MOST_SECONDS, at_least=False)
 
 
 def on_disk(results: Results) -> Found:
@@ -128,7 +130,7 @@ GOALS = [
         for n in SIZES
     ),
     *(
-        Goal(f"at {n} genes, above every label-free peer on every set", best_free(n), f"{COMMAND} --draws 1 2 3")
+        Goal(f"at {n} genes, above every label-free peer on every set", best_free(n), f"{COMMAND} --draws 4 5 6")
         for n in SIZES
     ),
     *(

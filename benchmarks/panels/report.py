@@ -80,7 +80,7 @@ def draws_table(results: Results, n_genes: int) -> str:
             middle = number(mean({data: found[0] for data, found in by_set.items()}), 3)
             body.append([peer.title, peer.group, *cells, middle])
     head = ["method", "", *DRAWN_SETS, "mean of those"]
-    return f"### {n_genes} genes, draws of cells\n\n{table(head, body)}" if body else ""
+    return f"#### {n_genes} genes, further draws\n\n{table(head, body)}" if body else ""
 
 
 def _give_or_take(middle: float, error: float) -> str:
@@ -88,7 +88,7 @@ def _give_or_take(middle: float, error: float) -> str:
 
 
 def size_table(results: Results) -> str:
-    """Scores over sizes, as means over the draws and sets on which every size of a method was measured."""
+    """Scores over sizes, on the same cells for all methods."""
     body = []
     for name, peer in PEERS.items():
         by_size = _means_over_sizes(results, name)
@@ -110,14 +110,15 @@ def cost_table(results: Results) -> str:
 
 
 def _means_over_sizes(results: Results, method: str) -> dict[int, float]:
-    found = {n: _by_draw(results, method, n) for n in ALL_SIZES}
-    found = {n: by_draw for n, by_draw in found.items() if by_draw}
-    common = set.intersection(*(set(by_draw) for by_draw in found.values())) if found else set()
+    """Means over the draws that our panels have at every size; none where the method lacks one of them."""
+    ours = [set(_by_draw(results, "panel", n)) for n in ALL_SIZES]
+    common = set.intersection(*(draws for draws in ours if draws)) if any(ours) else set()
     sets = {data for data, _ in common}
+    found = {n: _by_draw(results, method, n) for n in ALL_SIZES}
     return {
         n: sum(with_error(by_draw[each] for each in common if each[0] == data)[0] for data in sets) / len(sets)
         for n, by_draw in found.items()
-        if sets
+        if sets and common <= set(by_draw)
     }
 
 

@@ -9,7 +9,7 @@ from benchmarks.harness.job import Job
 from benchmarks.harness.results import Results
 from benchmarks.harness.suite import RECORDS, Suite
 from benchmarks.panels import report
-from benchmarks.panels.cells import SETS
+from benchmarks.panels.cells import DRAWN_SETS, SETS
 from benchmarks.panels.goals import ALL_SIZES
 from benchmarks.panels.peers import PEERS
 from benchmarks.scale import atlases
@@ -29,7 +29,10 @@ class Panels(Suite):
     environment = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
     def add_options(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--data", nargs="*", default=list(SETS), choices=SETS, metavar="NAME")
+        parser.add_argument("--data", nargs="*", choices=DRAWN_SETS, metavar="NAME")
+        parser.add_argument(
+            "--draws", nargs="*", type=int, default=[], help="other draws of cells, scored in a tenth of the time"
+        )
         parser.add_argument("--methods", nargs="*", default=list(PEERS), choices=list(PEERS), metavar="NAME")
         parser.add_argument("--sizes", nargs="*", type=int, default=list(ALL_SIZES), metavar="GENES")
         parser.add_argument("--cells", type=int, default=CELLS, help="cells of every data set, at most")
@@ -41,9 +44,11 @@ class Panels(Suite):
     def batches(self, given: Namespace) -> list[list[Job]]:
         if given.cost:
             return [[cost_job(name, given.atlas_cells)] for name in given.cost]
+        draws = given.draws or [0]
         return [
-            [job(data, method, size, given.cells) for size in given.sizes for method in given.methods]
-            for data in given.data
+            [job(data, method, size, given.cells, draw) for size in given.sizes for method in given.methods]
+            for data in given.data or (DRAWN_SETS if given.draws else SETS)
+            for draw in draws
         ]
 
     def make_ready(self, job: Job) -> None:
@@ -54,10 +59,10 @@ class Panels(Suite):
         return report.fill(results, images)
 
 
-def job(data: str, method: str, n_genes: int, n_cells: int) -> Job:
-    """A method on a data set at a size."""
-    parameters = {"data": data, "method": method, "n_genes": n_genes, "n_cells": n_cells}
-    return Job(f"{data}/{method}/{n_genes}", parameters)
+def job(data: str, method: str, n_genes: int, n_cells: int, draw: int = 0) -> Job:
+    """A method on a draw of cells of a data set at a size."""
+    parameters = {"data": data, "method": method, "n_genes": n_genes, "n_cells": n_cells, "draw": draw}
+    return Job(f"{data}-{draw}/{method}/{n_genes}" if draw else f"{data}/{method}/{n_genes}", parameters)
 
 
 def cost_job(name: str, atlas_cells: int) -> Job:

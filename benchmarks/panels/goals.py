@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from benchmarks.harness.goals import Found, Goal, by_margin, verdict
 from benchmarks.harness.peers import Missing
 from benchmarks.harness.results import Results
-from benchmarks.panels.cells import SETS
+from benchmarks.panels.cells import DRAWN_SETS, SETS
 from benchmarks.panels.peers import FREE, PEERS
 
 SIZES = (50, 150)  # that goals are about
 ALL_SIZES = (50, 100, 150, 300, 500)
 LEAST_SETS = 4  # that a comparison with Spapros needs
 FASTER = 100
+MOST_SECONDS = 10.0  # for 150 genes from 5,000 cells
 COMMAND = "python -m benchmarks.panels"
 WANTED_CELLS, WANTED_SECONDS, WANTED_BYTES = 1_300_000, 300, 3e9
 OPEN = "not all measured"  # a goal about all sets is not met on some of them
 
 
 def scores(results: Results, method: str, n_genes: int, field: str = "score") -> dict[str, float]:
-    """By data set, where it was measured."""
-    found = results.measured(method=method, n_genes=n_genes)
+    """By data set, where it was measured by the evaluator of Spapros."""
+    found = [record for record in results.measured(method=method, n_genes=n_genes) if not record.get("draw")]
     values = {name: record.get(field) for name in SETS for record in found if record["data"] == name}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -43,25 +44,43 @@ def against(ours: str, theirs: str, n_genes: int, slack: float) -> Callable[[Res
     return read
 
 
+def on_draws(results: Results, method: str, n_genes: int, field: str = "score") -> dict[str, dict[int, float]]:
+    """By data set and draw of cells, where it was measured on draws."""
+    found = [record for record in results.measured(method=method, n_genes=n_genes) if record.get("draw")]
+    by_set = {name: {r["draw"]: r[field] for r in found if r["data"] == name} for name in DRAWN_SETS}
+    return {name: draws for name, draws in by_set.items() if draws}
+
+
+def with_error(values: Iterable[float]) -> tuple[float, float]:
+    """The mean and its standard error, NaN where there is one value alone."""
+    listed = list(values)
+    error = float(np.std(listed, ddof=1) / np.sqrt(len(listed))) if len(listed) > 1 else float("nan")
+    return float(np.mean(listed)), error
+
+
 def best_free(n_genes: int) -> Callable[[Results], Found]:
-    """The smallest margin over label-free peers, over all sets."""
+    """The smallest margin over label-free peers, over all sets, as the mean over draws of cells."""
 
     def read(results: Results) -> Found:
-        mine = scores(results, "panel", n_genes)
-        others = [name for name, peer in PEERS.items() if peer.group == FREE and name not in ("panel", "ssnmf")]
+        mine = on_draws(results, "panel", n_genes)
+        others = {
+            name: on_draws(results, name, n_genes)
+            for name, peer in PEERS.items()
+            if peer.group == FREE and name not in ("panel", "ssnmf")
+        }
         margins = {
-            (mine[data] - score, data, name)
-            for name in others
-            for data, score in scores(results, name, n_genes).items()
-            if data in mine
+            (*with_error(mine[data][draw] - by_draw[draw] for draw in by_draw if draw in mine[data]), data, name)
+            for name, by_set in others.items()
+            for data, by_draw in by_set.items()
+            if data in mine and set(by_draw) & set(mine[data])
         }
         if not margins:
             raise Missing(f"no label-free peer was measured at {n_genes} genes")
-        margin, data, name = min(margins)
-        tried = sum(name in {record["method"] for record in results.measured(n_genes=n_genes)} for name in others)
-        sets = {each[1] for each in margins}
-        told = f"smallest margin {margin:+.3f} ({PEERS[name].title}, {data}); peers: {tried}, sets: {len(sets)}"
-        return told, by_margin(margin) if len(margins) == tried * len(SETS) else OPEN
+        margin, error, data, name = min(margins)
+        tried, sets = sum(bool(by_set) for by_set in others.values()), {each[2] for each in margins}
+        told = f"smallest margin {margin:+.3f} ± {error:.3f} ({PEERS[name].title}, {data})"
+        told += f"; peers: {tried}, sets: {len(sets)}"
+        return told, by_margin(margin) if len(margins) == tried * len(DRAWN_SETS) else OPEN
 
     return read
 
@@ -85,7 +104,8 @@ def seconds(results: Results) -> Found:
     (record,) = results.get("cost/bmmc")
     steps = ", ".join(f"{step} {record[step]:.1f}" for step in ("prepare", "fit", "panel"))
     told = f"{record['seconds']:.1f} s by the clock ({steps}), {record['cpu_seconds']:.1f} s of all cores together"
-    return told, verdict(min(record["seconds"], record["cpu_seconds"]), 10.0, at_least=False)
+    counted = record["seconds"] if record["seconds"] <= MOST_SECONDS else record["cpu_seconds"]
+    return told, verdict(counted, MOST_SECONDS, at_least=False)
 
 
 def on_disk(results: Results) -> Found:
@@ -109,7 +129,10 @@ GOALS = [
         Goal(f"at {n} genes, without labels within 0.01 of Spapros", against("panel", "spapros", n, 0.01), COMMAND)
         for n in SIZES
     ),
-    *(Goal(f"at {n} genes, above every label-free peer on every set", best_free(n), COMMAND) for n in SIZES),
+    *(
+        Goal(f"at {n} genes, above every label-free peer on every set", best_free(n), f"{COMMAND} --draws 4 5 6")
+        for n in SIZES
+    ),
     *(
         Goal(f"at {n} genes, with labels above Spapros", against("panel_labels", "spapros", n, 0.0), COMMAND)
         for n in SIZES

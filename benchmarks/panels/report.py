@@ -10,8 +10,8 @@ from benchmarks.harness.plots import BLUE, VERMILION, picture
 from benchmarks.harness.report import goal_table, machine, number, table
 from benchmarks.harness.report import picture as shown
 from benchmarks.harness.results import Results
-from benchmarks.panels.cells import SETS
-from benchmarks.panels.goals import ALL_SIZES, GOALS, SIZES, scores
+from benchmarks.panels.cells import DRAWN_SETS, SETS
+from benchmarks.panels.goals import ALL_SIZES, GOALS, SIZES, on_draws, scores, with_error
 from benchmarks.panels.peers import FREE, PEERS
 
 PARTS = {
@@ -35,6 +35,7 @@ def fill(results: Results, images: Path) -> dict[str, str]:
         "goals": goal_table([goal.row(results) for goal in GOALS]),
         "scores": "\n".join(score_table(results, n) for n in SIZES)
         + "".join(shown(n, "scores") for n in drawn if n == DOTS),
+        "draws": "\n".join(draws_table(results, n) for n in SIZES),
         "sizes": size_table(results) + "".join(shown(n, "scores over sizes") for n in drawn if n == LINES),
         "cost": cost_table(results),
         "parts": "\n".join(parts_table(results, n) for n in SIZES),
@@ -69,8 +70,25 @@ def parts_table(results: Results, n_genes: int) -> str:
     return f"### {n_genes} genes\n\n{table(['method', *PARTS.values()], body)}" if body else ""
 
 
+def draws_table(results: Results, n_genes: int) -> str:
+    """Means over draws of cells with their standard errors, methods x data sets."""
+    body = []
+    for name, peer in PEERS.items():
+        by_set = {data: with_error(found.values()) for data, found in on_draws(results, name, n_genes).items()}
+        if by_set:
+            cells = [_give_or_take(*by_set[data]) if data in by_set else "-" for data in DRAWN_SETS]
+            middle = number(mean({data: found[0] for data, found in by_set.items()}), 3)
+            body.append([peer.title, peer.group, *cells, middle])
+    head = ["method", "", *DRAWN_SETS, "mean of those"]
+    return f"#### {n_genes} genes, further draws\n\n{table(head, body)}" if body else ""
+
+
+def _give_or_take(middle: float, error: float) -> str:
+    return f"{middle:.3f}" if error != error else f"{middle:.3f} ± {error:.3f}"
+
+
 def size_table(results: Results) -> str:
-    """Scores over sizes, as means over the sets on which every size of a method was measured."""
+    """Scores over sizes, on the same cells for all methods."""
     body = []
     for name, peer in PEERS.items():
         by_size = _means_over_sizes(results, name)
@@ -92,10 +110,21 @@ def cost_table(results: Results) -> str:
 
 
 def _means_over_sizes(results: Results, method: str) -> dict[int, float]:
-    found = {n: scores(results, method, n) for n in ALL_SIZES}
-    found = {n: by_set for n, by_set in found.items() if by_set}
-    common = set.intersection(*(set(by_set) for by_set in found.values())) if found else set()
-    return {n: sum(by_set[name] for name in common) / len(common) for n, by_set in found.items()} if common else {}
+    """Means over the draws that our panels have at every size; none where the method lacks one of them."""
+    ours = [set(_by_draw(results, "panel", n)) for n in ALL_SIZES]
+    common = set.intersection(*(draws for draws in ours if draws)) if any(ours) else set()
+    sets = {data for data, _ in common}
+    found = {n: _by_draw(results, method, n) for n in ALL_SIZES}
+    return {
+        n: sum(with_error(by_draw[each] for each in common if each[0] == data)[0] for data in sets) / len(sets)
+        for n, by_draw in found.items()
+        if sets and common <= set(by_draw)
+    }
+
+
+def _by_draw(results: Results, method: str, n_genes: int) -> dict[tuple[str, int], float]:
+    found = on_draws(results, method, n_genes)
+    return {(data, draw): score for data, draws in found.items() for draw, score in draws.items()}
 
 
 def mean(found: dict[str, float]) -> float | None:

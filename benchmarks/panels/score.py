@@ -39,6 +39,11 @@ def scored(data: str, n_cells: int, genes: Sequence[str], name: str) -> dict[str
     judge = evaluator(data, n_cells)
     judge.evaluate_probeset(list(genes), set_id=name)
     found = {ours: float(judge.summary_results.loc[name, theirs]) for theirs, ours in FIELDS.items()}
-    types = (found["accuracy"] + found["types_above"]) / 2
-    variation = (found["neighbours"] + found["nmi_coarse"] + found["nmi_fine"]) / 3
-    return found | {"types": types, "variation": variation, "score": (types + variation) / 2}
+    return combined(found)
+
+
+def combined(parts: dict[str, float]) -> dict[str, float]:
+    """The parts, how well types are recognised, how much of the variation is kept, and the mean of these two."""
+    types = (parts["accuracy"] + parts["types_above"]) / 2
+    variation = (parts["neighbours"] + parts["nmi_coarse"] + parts["nmi_fine"]) / 3
+    return parts | {"types": types, "variation": variation, "score": (types + variation) / 2}

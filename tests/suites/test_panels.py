@@ -10,18 +10,26 @@ from benchmarks.harness.results import Results
 from benchmarks.harness.suite import DOCS
 from benchmarks.panels import goals, peers, report
 from benchmarks.panels.__main__ import SUITE, job
-from benchmarks.panels.cells import SETS, TYPES
+from benchmarks.panels.cells import DRAWN_SETS, SETS, TYPES
+from benchmarks.panels.quick import agreement, overlap
+from benchmarks.panels.space import Space
 
 
-def record(data: str, method: str, n_genes: int, score: float) -> dict:
+def record(data: str, method: str, n_genes: int, score: float, draw: int = 0) -> dict:
     parts = dict.fromkeys(report.PARTS, score)
     cost = {"seconds": 1.0, "cpu_seconds": 200.0 if method == "spapros" else 1.0, "peak": 10**6}
-    made = job(data, method, n_genes, 100)
+    made = job(data, method, n_genes, 100, draw)
     return {"job": made.name, **made.parameters, **parts, **cost, "score": score, "threads": 2, "load": 0.0}
 
 
 def results(**scores: float) -> Results:
-    found = [record(data, method, n, score) for data in SETS for method, score in scores.items() for n in goals.SIZES]
+    found = [
+        record(data, method, n, score + 0.01 * draw, draw)
+        for draw in (0, 1, 2)
+        for data in (DRAWN_SETS if draw else SETS)
+        for method, score in scores.items()
+        for n in goals.SIZES
+    ]
     return Results({each["job"]: each for each in found})
 
 
@@ -41,7 +49,7 @@ def test_goals_are_read_from_the_records():
 
 
 def test_a_goal_about_all_sets_is_open_until_all_are_measured():
-    some = Results({each["job"]: each for each in (record("kang", name, 50, 0.7) for name in ("panel", "pca"))})
+    some = Results({each["job"]: each for each in (record("kang", name, 50, 0.7, draw=1) for name in ("panel", "pca"))})
     assert goals.best_free(50)(some)[1] == goals.OPEN
 
 
@@ -53,3 +61,20 @@ def test_every_method_of_ours_chooses_as_many_genes_as_asked_for():
     for name in ("panel", "panel_labels", "random", "ssnmf"):
         adata = ad.AnnData(np.log1p(X).astype(np.float32), obs=obs.copy())
         assert len(set(peers.PEERS[name].run(adata, 15))) == 15
+
+
+def test_all_genes_keep_all_of_the_variation():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(rng.gamma(0.5, 4.0, size=(6, 40))[np.arange(300) % 6]).astype(float)
+    every, few = Space.of(X), Space.of(X[:, :5])
+    assert overlap(every.near, every.near) == 1.0
+    np.testing.assert_allclose(agreement(every, every), 1.0)
+    assert overlap(few.near, every.near) < 1.0
+    assert max(agreement(few, every)) < 1.0
+
+
+def test_a_standard_error_is_that_of_the_mean():
+    middle, error = goals.with_error([0.1, 0.2, 0.3, 0.4])
+    assert middle == 0.25
+    assert error == np.std([0.1, 0.2, 0.3, 0.4], ddof=1) / 2
+    assert np.isnan(goals.with_error([0.1])[1])

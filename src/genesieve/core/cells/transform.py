@@ -17,8 +17,8 @@ from genesieve.core.compiled import compiled
 # Counts below this are logged once a cell, not once a gene: most values of a cell are the same few small counts.
 TABLE_SIZE = 64
 
-# Up to so many values NumPy is as quick as compiled loops that are loaded first, and adds in the same order (of no values it makes
-# sums of another type).
+# Up to so many values NumPy is as quick as compiled loops that are loaded first, and adds in the same order. Of none at
+# all it would make sums of another type.
 FEW_VALUES = 1 << 20
 
 

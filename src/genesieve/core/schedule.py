@@ -277,7 +277,8 @@ class Schedule:
         if self.init != "nmf":
             return STARTS[str(self.init)](cells, self.rank, rng)
         tol, watched = fine_tolerance(self.rank), cells is problem.cells and self._is_plain
-        tol = max(tol, self._settle_tolerance(problem.tol)) if few and not self._tries_starts else tol
+        if few and not self._tries_starts:  # programs go on from there on all cells and genes
+            tol = max(tol, problem.tol, self._solver.tol)
         return starts.nmf(cells, self.rank, rng, tol=tol, watch=journal.found_by if watched else None)
 
     @property

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from genesieve.core.cells import sources
+from genesieve.core.cells import sources, sums, transform
 from genesieve.core.cells.blocks import Blocks
 from genesieve.core.cells.low_rank import project
 from genesieve.core.cells.sums import gains_of_mean, gene_sums
@@ -68,3 +68,13 @@ def test_weights_directions_and_samples_keep_the_baseline(baseline):
     left = (X[:20] ** 2).sum(axis=0) * WEIGHTS**2 if baseline == "zero" else left_by_a_line(X[:20]) * WEIGHTS**2
     assert set(genes) == set(np.argsort(-left)[:4])
     assert part.baseline_gains.any() == (baseline == "mean")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_of_few_values_and_of_many_are_the_same_to_the_last_digit(dtype, monkeypatch):
+    X = sparse.csr_array(np.log1p(draw(0)).astype(dtype))
+    few = gene_sums(X)
+    for module in (sums, transform):
+        monkeypatch.setattr(module, "FEW_VALUES", 0)
+    for ours, theirs in zip(gene_sums(X), few, strict=True):
+        np.testing.assert_array_equal(ours, theirs)

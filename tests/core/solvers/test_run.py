@@ -70,6 +70,16 @@ def test_exact_data_is_fitted_exactly(solver):
     assert result.squared_residual <= 1e-4 * np.vdot(X, X)
 
 
+def test_what_is_next_to_nothing_is_not_chased():
+    rng = np.random.default_rng(0)
+    X = rng.random((N_CELLS, 6)) @ rng.random((6, N_GENES))  # fitted next to exactly, ever more slowly
+    start = Factors(rng.random((N_CELLS, 6)), rng.random((N_GENES, 6)))
+    result = solve(bcd, X, start, NonNegative(), max_iter=2000, tol=1e-4)
+    assert result.converged
+    assert result.objective < 1e-3 * np.vdot(X, X)
+    assert result.objective > 0
+
+
 @pytest.mark.parametrize("name", SOLVERS)
 def test_a_solver_that_needs_no_usages_takes_none(name):
     X, start = make(0)

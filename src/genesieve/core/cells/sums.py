@@ -50,7 +50,7 @@ def gains_of_mean(sums: GeneSums, n_cells: int) -> np.ndarray:
 
 def count_genes(data: np.ndarray, indices: np.ndarray, n_genes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of every gene of sparse values, how many are above zero, their sum, and the sum of their squares."""
-    if data.size <= FEW_VALUES:
+    if 0 < data.size <= FEW_VALUES:
         values = data.astype(np.float64, copy=False)
         added, squared = (np.bincount(indices, weights=each, minlength=n_genes) for each in (values, values * values))
         return np.bincount(indices[data > 0], minlength=n_genes), added, squared

@@ -17,7 +17,8 @@ from genesieve.core.compiled import compiled
 # Counts below this are logged once a cell, not once a gene: most values of a cell are the same few small counts.
 TABLE_SIZE = 64
 
-# Up to so many values NumPy is as quick as compiled loops that are loaded first, and adds in the same order.
+# Up to so many values NumPy is as quick as compiled loops that are loaded first, and adds in the same order. Of none at
+# all it would make sums of another type.
 FEW_VALUES = 1 << 20
 
 
@@ -71,7 +72,7 @@ def _depth_factors(totals: np.ndarray, depth: float) -> np.ndarray:
 def row_sums(data: np.ndarray, indptr: np.ndarray) -> np.ndarray:
     """In double precision; SciPy adds in the type of the values."""
     n_rows = indptr.size - 1
-    if data.size <= FEW_VALUES:
+    if 0 < data.size <= FEW_VALUES:
         return np.bincount(np.repeat(np.arange(n_rows), np.diff(indptr)), weights=data, minlength=n_rows)
     sums = np.zeros(n_rows)
     _add_rows(data, indptr, sums)

@@ -29,7 +29,7 @@ VARIANTS = {
     "rows": {},
     "columns": {"sparsity": "columns"},
     "entries": {"sparsity": "entries"},
-    "no budget": {"n_genes": None},
+    "no budget": {"n_genes": None, "init": "random"},
     "no penalty": {"orthogonality": 0.0},
     "a penalty": {"orthogonality": 0.3},
     "exact": {"orthogonality": "exact"},

@@ -57,11 +57,12 @@ FINALISTS = 4
 BUDGET_FEW_CELLS = sampling.SETTLE_CELLS
 # A consensus looks at up to so many cells: on fewer, seeds would agree each on what its own draw of cells shows.
 CONSENSUS_CELLS = sampling.SETTLE_CELLS
-# Before the last step genes are chosen anew, from usages on this share of the budget, its best genes, and at least so
-# many for each program: a gene at the edge draws usages to itself once it is in, and so would stay in, or out, as it
-# was by chance (docs/programs.md).
+# Before the last step genes are chosen anew, from usages on this share of the budget, its best genes: one at the edge
+# draws usages to itself once it is in, and so would stay in, or out, as it was by chance (docs/programs.md). From too
+# few genes usages are of noise: these are at least so many, and so many for each program.
 CORE_GENES = 0.15
-CORE_GENES_EACH = 10
+LEAST_CORE_GENES = 100
+CORE_GENES_EACH = 20
 # Alg. 4: the penalty's first value, its growth, how many there are, and the error at which H counts as orthogonal.
 FIRST_PENALTY = 0.1
 PENALTY_GROWTH = 1.5
@@ -170,7 +171,8 @@ class Schedule:
     def _released(self, settled: WarmStart, cells: Cells) -> WarmStart:
         """Programs on the best genes of the budget, from which the others are chosen anew."""
         assert self.n_genes is not None
-        W, n_core = settled.factors.W, max(round(CORE_GENES * self.n_genes), CORE_GENES_EACH * self.rank)
+        W, least = settled.factors.W, max(LEAST_CORE_GENES, CORE_GENES_EACH * self.rank)
+        n_core = max(round(CORE_GENES * self.n_genes), least)
         if n_core >= self.n_genes:
             return settled
         core = W * starts.best_genes(cells, W, n_core)[:, None]

@@ -101,6 +101,14 @@ def test_excluded_names_and_patterns_agree():
         np.testing.assert_array_equal(by_name.varm["ssnmf"], other.varm["ssnmf"])
 
 
+def test_a_pattern_that_matches_no_gene_is_told_and_leaves_all_in():
+    adata, all_in = make(), make()
+    with pytest.warns(UserWarning, match=r"exclude_genes '\^MT-' matches no gene"):
+        tl.ssnmf(adata, 3, 50, exclude_genes="^MT-")
+    tl.ssnmf(all_in, 3, 50)
+    assert (adata.var["ssnmf_selected"] == all_in.var["ssnmf_selected"]).all()
+
+
 def test_included_genes_are_kept_within_the_budget():
     wanted = ["g400", "g450", "g499"]
     adata = make()

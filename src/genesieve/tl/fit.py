@@ -245,7 +245,10 @@ def _excluded(adata: AnnData, exclude_genes: str | Sequence[str]) -> np.ndarray:
         raise ValueError(
             f"exclude_genes must be names or a regular expression, got {exclude_genes!r}: {error}"
         ) from None
-    return np.array([pattern.search(str(gene)) is not None for gene in adata.var_names])
+    matching = np.array([pattern.search(str(gene)) is not None for gene in adata.var_names])
+    if not matching.any():
+        warnings.warn(f"exclude_genes {exclude_genes!r} matches no gene", UserWarning, stacklevel=2)
+    return matching
 
 
 def _align(adata: AnnData, given: np.ndarray, options: dict[str, Any]) -> dict[str, Any]:

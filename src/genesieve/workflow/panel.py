@@ -169,8 +169,6 @@ def _left_out(adata: AnnData, named: list[str] | None, pattern: str | None) -> l
     if named is None and pattern is None:
         return None
     matching = [] if pattern is None else [gene for gene in adata.var_names if re.search(pattern, gene)]
-    if pattern is not None and not matching:
-        warnings.warn(f"exclude_genes {pattern!r} matches no gene", UserWarning, stacklevel=1)
     return [*(gene for gene in named or [] if gene in adata.var_names), *matching]
 
 

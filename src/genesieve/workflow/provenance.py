@@ -118,7 +118,7 @@ class Log:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Note genesieve's warnings; they are shown as ever."""
+        """Note genesieve's warnings; they are shown as ever, each once."""
         show = warnings.showwarning
 
         def note(
@@ -130,6 +130,8 @@ class Log:
             line: str | None = None,
         ) -> None:
             if is_ours(category, filename):
+                if str(message) in self.notes:
+                    return
                 self.notes.append(str(message))
             show(message, category, filename, lineno, file, line)
 

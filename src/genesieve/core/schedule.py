@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from genesieve.core import starts
+from genesieve.core import budget, starts
 from genesieve.core.cells import sampling
 from genesieve.core.cells.blocks import FROM_ZERO, Cells
 from genesieve.core.cells.low_rank import LowRank, low_rank_approximation
@@ -43,13 +43,8 @@ PLAIN_SETTLE_TOLERANCE = 0.2
 # On the way to a fixed penalty, shares of it: fits without one end much alike whatever the seed, and so do those that
 # set out from there, while a penalty from the first step on leads to minima far apart.
 WEAKER_PENALTIES = (0.0, 0.4)
-# Where a budget of genes is kept, a first fit chooses so many for each program, and at least so many, and starts are
-# tried on these alone: among all genes, noise hides programs of few genes from most starts. On planted programs, 500 of
-# them led nine of ten starts to the minimum with all programs; of ten on 1,000, three showed it, and weakly.
-CHOSEN_GENES_EACH = 40
-CHOSEN_GENES = 500
-# So many starts are tried there. They end in few minima, and the lowest on these genes need not be so on all: up
-# to so many of them, and the first fit, go on to all genes, where the lowest is kept.
+# With a budget so many starts are tried, on chosen genes. They end in few minima, and the lowest there need not be so
+# on all genes: up to so many of them, and the first fit, go on to all, where the lowest is kept.
 CHOSEN_STARTS = 6
 FINALISTS = 4
 # Up to so many cells a fit with a budget goes on to the fine tolerance: its last passes settle which genes are in, and
@@ -57,12 +52,6 @@ FINALISTS = 4
 BUDGET_FEW_CELLS = sampling.SETTLE_CELLS
 # A consensus looks at up to so many cells: on fewer, seeds would agree each on what its own draw of cells shows.
 CONSENSUS_CELLS = sampling.SETTLE_CELLS
-# Before the last step genes are chosen anew, from usages on this share of the budget, its best genes: one at the edge
-# draws usages to itself once it is in, and so would stay in, or out, as it was by chance (docs/programs.md). From too
-# few genes usages are of noise: these are at least so many, and so many for each program.
-CORE_GENES = 0.15
-LEAST_CORE_GENES = 100
-CORE_GENES_EACH = 20
 # Alg. 4: the penalty's first value, its growth, how many there are, and the error at which H counts as orthogonal.
 FIRST_PENALTY = 0.1
 PENALTY_GROWTH = 1.5
@@ -78,6 +67,7 @@ class WarmStart(NamedTuple):
     directions: np.ndarray | None = None  # (genes, width) that the cells were approximated on, if they were
     stability: np.ndarray | None = None  # of the programs, where they are a consensus
     others: tuple[Factors, ...] = ()  # other minima, which may be the lower ones on more cells
+    genes: np.ndarray | None = None  # mask of those that the next step keeps to, where they are chosen for good
 
 
 @dataclass(frozen=True)
@@ -105,11 +95,11 @@ class Schedule:
                 return self._solve(problem, self.init, journal)
             if self._solver.needs_usages:
                 return self._solve(problem, STARTS[self.init](cells, self.rank, rng), journal)
-            many = sampling.many_cells(cells, rng)
+            many, early = sampling.many_cells(cells, rng), self._with_wider_budget(cells)
             is_placed = self.init == "nmf" and sampling.is_large(many)
-            placed = self._place(many, problem, rng, journal) if is_placed else None
-            settled = self._settle(many, problem, placed, rng, journal)
-            return self._finish(problem, settled, journal)
+            placed = early._place(many, problem, rng, journal) if is_placed else None
+            approximation, settled = early._settle(many, problem, placed, rng, journal)
+            return self._finish(problem, self._released(settled, approximation, early), journal)
 
     # ------------------------------------------------------------------------------------------------ the steps
 
@@ -129,8 +119,8 @@ class Schedule:
 
     def _settle(
         self, many: Cells, problem: Problem, placed: WarmStart | None, rng: np.random.Generator, journal: Journal
-    ) -> WarmStart:
-        """Fit many of the cells on their leading directions; what is left is for the last step."""
+    ) -> tuple[Cells, WarmStart]:
+        """Fit many of the cells on their leading directions, and these; what is left is for the last step."""
         if placed is None:
             cells, placed = self._start(many, problem, rng, journal)
         else:
@@ -147,7 +137,7 @@ class Schedule:
             placed = placed._replace(factors=factors, penalty=fitted.penalty)
         if as_is:
             placed = self._settle_as_is(many, cells, problem, placed, rng, journal)
-        return self._released(placed, cells) if self._chooses_genes and self._tries_starts else placed
+        return cells, placed
 
     def _settle_as_is(
         self,
@@ -168,12 +158,18 @@ class Schedule:
         fitted = self._solve(early, start, Journal(told)).factors
         return placed._replace(factors=fitted if many is problem.cells else Factors(FROM_ZERO, fitted.W))
 
-    def _released(self, settled: WarmStart, cells: Cells) -> WarmStart:
-        """Programs on the best genes of the budget, from which the others are chosen anew."""
-        assert self.n_genes is not None
-        W, least = settled.factors.W, max(LEAST_CORE_GENES, CORE_GENES_EACH * self.rank)
-        n_core = max(round(CORE_GENES * self.n_genes), least)
-        if n_core >= self.n_genes:
+    def _released(self, settled: WarmStart, cells: Cells, early: Schedule) -> WarmStart:
+        """Programs on the genes that are sure, from which the others of the budget are chosen anew.
+
+        Of a small budget all are sure, as programs on more genes choose them: the last step keeps to these.
+        """
+        if not self._chooses_genes or self.n_genes is None:
+            return settled
+        W, n_core = settled.factors.W, budget.core(self.n_genes, self.rank)
+        if early is not self:
+            genes = starts.best_genes(cells, W, self.n_genes, self.required)
+            return settled._replace(factors=Factors(FROM_ZERO, W * genes[:, None]), genes=genes)
+        if n_core == self.n_genes:
             return settled
         core = W * starts.best_genes(cells, W, n_core)[:, None]
         alive = bool((core.any(axis=0) == W.any(axis=0)).all())  # few genes may leave a program none
@@ -209,10 +205,21 @@ class Schedule:
     def _finish(self, problem: Problem, settled: WarmStart, journal: Journal) -> Result:
         """Fit X as it is."""
         journal.enter(FINISH)
-        result = self._solve(replace(problem, penalty=settled.penalty), settled.factors, journal)
+        problem = replace(problem, penalty=settled.penalty)
+        if settled.genes is not None:  # an interrupted fit goes on with those that it had
+            genes = settled.genes if journal.snapshot is None else journal.snapshot.arrays["W"].any(axis=1)
+            problem = replace(problem, constraint=replace(self, required=genes)._constraint(problem.cells))
+        result = self._solve(problem, settled.factors, journal)
         return replace(result, stability=settled.stability)
 
     # ------------------------------------------------------------------------------------------------ their parts
+
+    def _with_wider_budget(self, cells: Cells) -> Schedule:
+        """The schedule for the steps that find programs: by more genes than a small budget has."""
+        if not self._chooses_genes or self.n_genes is None or cells.baseline_gains is None:
+            return self
+        n_genes = budget.wider(self.n_genes, cells.shape[1])
+        return self if n_genes == self.n_genes else replace(self, n_genes=n_genes)
 
     @property
     def _solver(self) -> Solver:
@@ -293,8 +300,8 @@ class Schedule:
 
     @property
     def _chooses_genes(self) -> bool:
-        """Whether genes are in the budget, or out of it, as a whole."""
-        return self._keeps_budget and self.sparsity == "rows"
+        """Whether genes are in the budget, or out of it, as a whole, and starts are tried."""
+        return self._keeps_budget and self.sparsity == "rows" and self._tries_starts
 
     @property
     def _tries_starts(self) -> bool:
@@ -309,7 +316,7 @@ class Schedule:
 
     def _choose(self, cells: Cells, W: np.ndarray, rng: np.random.Generator) -> sampling.Sample:
         """The cells on the genes that programs W explain best; on all genes where all are kept."""
-        n_genes = min(max(CHOSEN_GENES, CHOSEN_GENES_EACH * self.rank), cells.shape[1])
+        n_genes = min(budget.chosen(self.rank), cells.shape[1])
         if n_genes == cells.shape[1] or not self._keeps_budget:
             return sampling.sample(cells, rng, n_cells=cells.shape[0], n_genes=cells.shape[1])
         genes = starts.best_genes(cells, W, n_genes)

@@ -215,8 +215,8 @@ class Schedule:
     # ------------------------------------------------------------------------------------------------ their parts
 
     def _with_wider_budget(self, cells: Cells) -> Schedule:
-        """The schedule for the steps that find programs: by more genes than a small budget has."""
-        if not self._chooses_genes or self.n_genes is None or cells.baseline_gains is None:
+        """The schedule for the steps that find programs: with a baseline, by more genes than a small budget has."""
+        if not self._chooses_genes or self.n_genes is None or not cells.baseline_gains.any():
             return self
         n_genes = budget.wider(self.n_genes, cells.shape[1])
         return self if n_genes == self.n_genes else replace(self, n_genes=n_genes)

@@ -67,7 +67,6 @@ class WarmStart(NamedTuple):
     directions: np.ndarray | None = None  # (genes, width) that the cells were approximated on, if they were
     stability: np.ndarray | None = None  # of the programs, where they are a consensus
     others: tuple[Factors, ...] = ()  # other minima, which may be the lower ones on more cells
-    genes: np.ndarray | None = None  # mask of those that the next step keeps to, where they are chosen for good
 
 
 @dataclass(frozen=True)
@@ -98,8 +97,10 @@ class Schedule:
             many, early = sampling.many_cells(cells, rng), self._with_wider_budget(cells)
             is_placed = self.init == "nmf" and sampling.is_large(many)
             placed = early._place(many, problem, rng, journal) if is_placed else None
-            approximation, settled = early._settle(many, problem, placed, rng, journal)
-            return self._finish(problem, self._released(settled, approximation, early), journal)
+            settled = early._settle(many, problem, placed, rng, journal)
+            if early is not self:
+                problem, settled = self._narrowed(problem, settled, journal)
+            return self._finish(problem, settled, journal)
 
     # ------------------------------------------------------------------------------------------------ the steps
 
@@ -119,8 +120,8 @@ class Schedule:
 
     def _settle(
         self, many: Cells, problem: Problem, placed: WarmStart | None, rng: np.random.Generator, journal: Journal
-    ) -> tuple[Cells, WarmStart]:
-        """Fit many of the cells on their leading directions, and these; what is left is for the last step."""
+    ) -> WarmStart:
+        """Fit many of the cells on their leading directions; what is left is for the last step."""
         if placed is None:
             cells, placed = self._start(many, problem, rng, journal)
         else:
@@ -137,7 +138,7 @@ class Schedule:
             placed = placed._replace(factors=factors, penalty=fitted.penalty)
         if as_is:
             placed = self._settle_as_is(many, cells, problem, placed, rng, journal)
-        return cells, placed
+        return self._released(placed, cells) if self._chooses_genes else placed
 
     def _settle_as_is(
         self,
@@ -158,22 +159,25 @@ class Schedule:
         fitted = self._solve(early, start, Journal(told)).factors
         return placed._replace(factors=fitted if many is problem.cells else Factors(FROM_ZERO, fitted.W))
 
-    def _released(self, settled: WarmStart, cells: Cells, early: Schedule) -> WarmStart:
-        """Programs on the genes that are sure, from which the others of the budget are chosen anew.
-
-        Of a small budget all are sure, as programs on more genes choose them: the last step keeps to these.
-        """
-        if not self._chooses_genes or self.n_genes is None:
-            return settled
+    def _released(self, settled: WarmStart, cells: Cells) -> WarmStart:
+        """Programs on the best genes of the budget, from which the others are chosen anew."""
+        assert self.n_genes is not None
         W, n_core = settled.factors.W, budget.core(self.n_genes, self.rank)
-        if early is not self:
-            genes = starts.best_genes(cells, W, self.n_genes, self.required)
-            return settled._replace(factors=Factors(FROM_ZERO, W * genes[:, None]), genes=genes)
         if n_core == self.n_genes:
             return settled
-        core = W * starts.best_genes(cells, W, n_core)[:, None]
+        core = W * starts.best_rows(cells, W, n_core).any(axis=1, keepdims=True)
         alive = bool((core.any(axis=0) == W.any(axis=0)).all())  # few genes may leave a program none
         return settled._replace(factors=Factors(FROM_ZERO, core)) if alive else settled
+
+    def _narrowed(self, problem: Problem, settled: WarmStart, journal: Journal) -> tuple[Problem, WarmStart]:
+        """Programs of a wider budget on the genes of this one, and X with a budget that keeps to these."""
+        assert self.n_genes is not None
+        W, saved = settled.factors.W, journal.snapshot  # an interrupted fit goes on with the genes that it had
+        W = starts.best_rows(problem.cells, W, self.n_genes, self.required) if saved is None else saved.arrays["W"]
+        journal.passes += saved is None
+        genes = np.logical_or(W.any(axis=1), False if self.required is None else self.required)
+        constraint = replace(self, required=genes)._constraint(problem.cells)
+        return replace(problem, constraint=constraint), settled._replace(factors=Factors(FROM_ZERO, W))
 
     def _lowest(self, placed: WarmStart, problem: Problem, cells: Cells) -> WarmStart:
         """The lowest of its minima on many cells: few show objectives so close together in another order."""
@@ -205,11 +209,7 @@ class Schedule:
     def _finish(self, problem: Problem, settled: WarmStart, journal: Journal) -> Result:
         """Fit X as it is."""
         journal.enter(FINISH)
-        problem = replace(problem, penalty=settled.penalty)
-        if settled.genes is not None:  # an interrupted fit goes on with those that it had
-            genes = settled.genes if journal.snapshot is None else journal.snapshot.arrays["W"].any(axis=1)
-            problem = replace(problem, constraint=replace(self, required=genes)._constraint(problem.cells))
-        result = self._solve(problem, settled.factors, journal)
+        result = self._solve(replace(problem, penalty=settled.penalty), settled.factors, journal)
         return replace(result, stability=settled.stability)
 
     # ------------------------------------------------------------------------------------------------ their parts
@@ -319,7 +319,7 @@ class Schedule:
         n_genes = min(budget.chosen(self.rank), cells.shape[1])
         if n_genes == cells.shape[1] or not self._keeps_budget:
             return sampling.sample(cells, rng, n_cells=cells.shape[0], n_genes=cells.shape[1])
-        genes = starts.best_genes(cells, W, n_genes)
+        genes = np.asarray(starts.best_rows(cells, W, n_genes).any(axis=1))
         return sampling.sample(cells, rng, n_cells=cells.shape[0], n_genes=int(genes.sum()), required=genes)
 
     def _plain_fits(self, cells: Cells, rng: np.random.Generator, journal: Journal) -> list[Result]:

@@ -18,6 +18,8 @@ LEVELS = ("easy", "medium", "hard", "faint")
 KINDS = ("identity", "activity")
 N_GENES = 1000  # the budget of the fit
 
+SEEN = {"cnmf": 1 / 500}  # the share of cells that show a gene that the paper of a preset keeps; else the default's
+
 OFTEN = 0.05  # the share of cells that show a gene that is often seen
 RATES = (0.05, 0.10)
 BEST = 50  # genes that a reader looks at
@@ -29,7 +31,7 @@ def measure(level: str, seed: int, size: dict[str, Any]) -> Record:
     from genesieve.interpret.scores import cnmf_scores, score_genes
 
     adata = draw(level, seed, size)
-    gs.pp.prepare(adata)
+    gs.pp.prepare(adata, min_cells=SEEN.get(size.get("preset", "")))
     rank = adata.obsm["true_usages"].shape[1]
     gs.tl.ssnmf(adata, rank, N_GENES, random_state=seed)
     order = matched(adata.obsm["X_ssnmf"], adata.obsm["true_usages"])

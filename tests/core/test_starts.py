@@ -3,12 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.optimize import nnls
 from sklearn.decomposition._nmf import _initialize_nmf
 
 from genesieve.core import starts
 from genesieve.core.cells import sampling
 from genesieve.core.cells.blocks import Blocks
-from genesieve.core.objective import gram_of
+from genesieve.core.objective import Overlap, gram_of
 
 RNG = np.random.default_rng(0)
 X = RNG.random((60, 5)) ** 2 @ RNG.random((5, 40)) ** 2 + 0.05 * RNG.random((60, 40))
@@ -67,3 +68,16 @@ def test_many_cells_start_from_a_sample(monkeypatch):
 def test_all_zero_data_gives_a_finite_start(make):
     start = make(Blocks(np.zeros((10, 6))), 3, np.random.default_rng(0))
     assert all(np.isfinite(factor).all() for factor in start)
+
+
+@pytest.mark.parametrize("required", [None, np.arange(40) < 4])
+def test_the_best_rows_are_so_many_with_the_required_ones_and_no_gene_outside_gains_more(required):
+    blocks = Blocks(X, baseline="mean")
+    W = starts.nmf(blocks, 4, np.random.default_rng(0)).W
+    chosen = starts.best_rows(blocks, W, 12, required).any(axis=1)
+    assert chosen.sum() == 12
+    H = blocks.usages(W, Overlap().cell_step(gram_of(W)))
+    gains = np.array([gene @ gene - nnls(H, gene)[1] ** 2 for gene in X.T]) - blocks.baseline_gains
+    free = chosen if required is None else chosen & ~required
+    assert required is None or chosen[required].all()
+    assert gains[free].min() >= gains[~chosen].max() - 1e-6 * np.vdot(X, X)

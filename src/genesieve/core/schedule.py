@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from genesieve.core import starts
+from genesieve.core import budget, starts
 from genesieve.core.cells import sampling
 from genesieve.core.cells.blocks import FROM_ZERO, Cells
 from genesieve.core.cells.low_rank import LowRank, low_rank_approximation
@@ -43,13 +43,8 @@ PLAIN_SETTLE_TOLERANCE = 0.2
 # On the way to a fixed penalty, shares of it: fits without one end much alike whatever the seed, and so do those that
 # set out from there, while a penalty from the first step on leads to minima far apart.
 WEAKER_PENALTIES = (0.0, 0.4)
-# Where a budget of genes is kept, a first fit chooses so many for each program, and at least so many, and starts are
-# tried on these alone: among all genes, noise hides programs of few genes from most starts. On planted programs, 500 of
-# them led nine of ten starts to the minimum with all programs; of ten on 1,000, three showed it, and weakly.
-CHOSEN_GENES_EACH = 40
-CHOSEN_GENES = 500
-# So many starts are tried there. They end in few minima, and the lowest on these genes need not be so on all: up
-# to so many of them, and the first fit, go on to all genes, where the lowest is kept.
+# With a budget so many starts are tried, on chosen genes. They end in few minima, and the lowest there need not be so
+# on all genes: up to so many of them, and the first fit, go on to all, where the lowest is kept.
 CHOSEN_STARTS = 6
 FINALISTS = 4
 # Up to so many cells a fit with a budget goes on to the fine tolerance: its last passes settle which genes are in, and
@@ -57,12 +52,6 @@ FINALISTS = 4
 BUDGET_FEW_CELLS = sampling.SETTLE_CELLS
 # A consensus looks at up to so many cells: on fewer, seeds would agree each on what its own draw of cells shows.
 CONSENSUS_CELLS = sampling.SETTLE_CELLS
-# Before the last step genes are chosen anew, from usages on this share of the budget, its best genes: one at the edge
-# draws usages to itself once it is in, and so would stay in, or out, as it was by chance (docs/programs.md). From too
-# few genes usages are of noise: these are at least so many, and so many for each program.
-CORE_GENES = 0.15
-LEAST_CORE_GENES = 100
-CORE_GENES_EACH = 20
 # Alg. 4: the penalty's first value, its growth, how many there are, and the error at which H counts as orthogonal.
 FIRST_PENALTY = 0.1
 PENALTY_GROWTH = 1.5
@@ -105,10 +94,12 @@ class Schedule:
                 return self._solve(problem, self.init, journal)
             if self._solver.needs_usages:
                 return self._solve(problem, STARTS[self.init](cells, self.rank, rng), journal)
-            many = sampling.many_cells(cells, rng)
+            many, early = sampling.many_cells(cells, rng), self._with_wider_budget(cells)
             is_placed = self.init == "nmf" and sampling.is_large(many)
-            placed = self._place(many, problem, rng, journal) if is_placed else None
-            settled = self._settle(many, problem, placed, rng, journal)
+            placed = early._place(many, problem, rng, journal) if is_placed else None
+            settled = early._settle(many, problem, placed, rng, journal)
+            if early is not self:
+                problem, settled = self._narrowed(problem, settled, journal)
             return self._finish(problem, settled, journal)
 
     # ------------------------------------------------------------------------------------------------ the steps
@@ -147,7 +138,7 @@ class Schedule:
             placed = placed._replace(factors=factors, penalty=fitted.penalty)
         if as_is:
             placed = self._settle_as_is(many, cells, problem, placed, rng, journal)
-        return self._released(placed, cells) if self._chooses_genes and self._tries_starts else placed
+        return self._released(placed, cells) if self._chooses_genes else placed
 
     def _settle_as_is(
         self,
@@ -171,13 +162,22 @@ class Schedule:
     def _released(self, settled: WarmStart, cells: Cells) -> WarmStart:
         """Programs on the best genes of the budget, from which the others are chosen anew."""
         assert self.n_genes is not None
-        W, least = settled.factors.W, max(LEAST_CORE_GENES, CORE_GENES_EACH * self.rank)
-        n_core = max(round(CORE_GENES * self.n_genes), least)
-        if n_core >= self.n_genes:
+        W, n_core = settled.factors.W, budget.core(self.n_genes, self.rank)
+        if n_core == self.n_genes:
             return settled
-        core = W * starts.best_genes(cells, W, n_core)[:, None]
+        core = W * starts.best_rows(cells, W, n_core).any(axis=1, keepdims=True)
         alive = bool((core.any(axis=0) == W.any(axis=0)).all())  # few genes may leave a program none
         return settled._replace(factors=Factors(FROM_ZERO, core)) if alive else settled
+
+    def _narrowed(self, problem: Problem, settled: WarmStart, journal: Journal) -> tuple[Problem, WarmStart]:
+        """Programs of a wider budget on the genes of this one, and X with a budget that keeps to these."""
+        assert self.n_genes is not None
+        W, saved = settled.factors.W, journal.snapshot  # an interrupted fit goes on with the genes that it had
+        W = starts.best_rows(problem.cells, W, self.n_genes, self.required) if saved is None else saved.arrays["W"]
+        journal.passes += saved is None
+        genes = np.logical_or(W.any(axis=1), False if self.required is None else self.required)
+        constraint = replace(self, required=genes)._constraint(problem.cells)
+        return replace(problem, constraint=constraint), settled._replace(factors=Factors(FROM_ZERO, W))
 
     def _lowest(self, placed: WarmStart, problem: Problem, cells: Cells) -> WarmStart:
         """The lowest of its minima on many cells: few show objectives so close together in another order."""
@@ -213,6 +213,13 @@ class Schedule:
         return replace(result, stability=settled.stability)
 
     # ------------------------------------------------------------------------------------------------ their parts
+
+    def _with_wider_budget(self, cells: Cells) -> Schedule:
+        """The schedule for the steps that find programs: with a baseline, by more genes than a small budget has."""
+        if not self._chooses_genes or self.n_genes is None or not cells.baseline_gains.any():
+            return self
+        n_genes = budget.wider(self.n_genes, cells.shape[1])
+        return self if n_genes == self.n_genes else replace(self, n_genes=n_genes)
 
     @property
     def _solver(self) -> Solver:
@@ -293,8 +300,8 @@ class Schedule:
 
     @property
     def _chooses_genes(self) -> bool:
-        """Whether genes are in the budget, or out of it, as a whole."""
-        return self._keeps_budget and self.sparsity == "rows"
+        """Whether genes are in the budget, or out of it, as a whole, and starts are tried."""
+        return self._keeps_budget and self.sparsity == "rows" and self._tries_starts
 
     @property
     def _tries_starts(self) -> bool:
@@ -309,10 +316,10 @@ class Schedule:
 
     def _choose(self, cells: Cells, W: np.ndarray, rng: np.random.Generator) -> sampling.Sample:
         """The cells on the genes that programs W explain best; on all genes where all are kept."""
-        n_genes = min(max(CHOSEN_GENES, CHOSEN_GENES_EACH * self.rank), cells.shape[1])
+        n_genes = min(budget.chosen(self.rank), cells.shape[1])
         if n_genes == cells.shape[1] or not self._keeps_budget:
             return sampling.sample(cells, rng, n_cells=cells.shape[0], n_genes=cells.shape[1])
-        genes = starts.best_genes(cells, W, n_genes)
+        genes = np.asarray(starts.best_rows(cells, W, n_genes).any(axis=1))
         return sampling.sample(cells, rng, n_cells=cells.shape[0], n_genes=int(genes.sum()), required=genes)
 
     def _plain_fits(self, cells: Cells, rng: np.random.Generator, journal: Journal) -> list[Result]:

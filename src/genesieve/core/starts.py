@@ -123,8 +123,11 @@ def _cast(cells: Cells, H: np.ndarray, W: np.ndarray) -> Factors:
     return Factors(H.astype(cells.dtype), W.astype(cells.dtype))
 
 
-def best_genes(cells: Cells, W: np.ndarray, n_genes: int) -> np.ndarray:
-    """Mask of so many genes that programs W explain best beyond the baseline."""
+def best_rows(cells: Cells, W: np.ndarray, n_genes: int, required: np.ndarray | None = None) -> np.ndarray:
+    """The best W of so many genes for the usages of programs W: those explained best beyond the baseline.
+
+    Genes of the mask ``required`` are among them for sure.
+    """
     sweep = cells.sweep(W, FROM_ZERO, Overlap().cell_step(gram_of(W)))
-    budget = RowSparse(n_genes, baseline_gains=cells.baseline_gains)
-    return np.asarray(budget.best(sweep.gram, sweep.cross, W, threads=cells.threads).any(axis=1))
+    budget = RowSparse(n_genes, required, cells.baseline_gains)
+    return budget.best(sweep.gram, sweep.cross, W, threads=cells.threads).astype(W.dtype, copy=False)

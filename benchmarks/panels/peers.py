@@ -25,7 +25,7 @@ FREE, LABELLED = "without labels", "with labels"
 def ours(adata: AnnData, n_genes: int, **options: Any) -> list[str]:
     import genesieve as gs
 
-    gs.tl.ssnmf(adata, RANK, min(2000, adata.n_vars))
+    gs.tl.ssnmf(adata, RANK, min(2000, adata.n_vars), clusters=False)  # as `genesieve panel` does
     return gs.tl.panel(adata, n_genes, **options)["gene"].tolist()
 
 

@@ -133,9 +133,8 @@ class PanelCells:
 
     def values_of(self, genes: np.ndarray) -> np.ndarray:
         """Dense values (cells, genes) of some genes as the platform sees them, in their order."""
-        columns = np.zeros((self.X.shape[1], len(genes)))
-        columns[genes, np.arange(len(genes))] = 1.0
-        return self.seen_blocks.usages(columns, products)
+        chosen = Blocks(select_genes(self.seen, genes), n_jobs=self.n_jobs)
+        return chosen.usages(np.eye(len(genes)), products)
 
 
 def _numbered(known: pd.Series) -> tuple[np.ndarray, list[str]]:

@@ -35,7 +35,7 @@ class Selection(Suite):
         parser.add_argument("--first-seed", type=int, default=100)
         parser.add_argument("--peer-seeds", type=int, default=1, help="of these, how many peers get")
         parser.add_argument("--cells", type=int, default=2000)
-        parser.add_argument("--genes", type=int, default=5000)
+        parser.add_argument("--genes", type=int, default=8000)
 
     def batches(self, given: Namespace) -> list[list[Job]]:
         size = QUICK if given.quick else {"n_cells": given.cells, "n_genes": given.genes}

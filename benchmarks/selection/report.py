@@ -40,14 +40,15 @@ def planted_table(results: Results) -> str:
                 [
                     level,
                     f"{types} + {activities}",
-                    _listed(found, "rank"),
-                    *(_listed(results.measured(kind=peer, **about), "rank") for peer in PEERS),
-                    _listed(found, "true_genes"),
-                    _listed(found, "genes"),
+                    str(len(found)),
+                    _counts(found),
+                    *(_counts(results.measured(kind=peer, **about)) for peer in PEERS),
+                    _span(found, "true_genes"),
+                    _span(found, "genes"),
                     number(float(np.mean([record["cpu_seconds"] for record in found])), 1),
                 ]
             )
-    head = ["level", "types + activities", "suggested", *PEERS.values(), "genes raised", "genes suggested"]
+    head = ["level", "types + activities", "draws", "suggested", *PEERS.values(), "genes raised", "genes suggested"]
     return table([*head, "CPU seconds"], body)
 
 
@@ -123,5 +124,15 @@ def draw(results: Results, path: Path) -> bool:
     return True
 
 
-def _listed(records: list[Record], field: str) -> str:
-    return ", ".join(str(record[field]) for record in records) or NONE
+def _counts(records: list[Record]) -> str:
+    """The ranks, with how often each came where they differ."""
+    ranks, often = np.unique([record["rank"] for record in records], return_counts=True)
+    if len(ranks) < 2:
+        return str(ranks[0]) if len(ranks) else NONE
+    return ", ".join(f"{rank} ({times}x)" for rank, times in zip(ranks, often, strict=True))
+
+
+def _span(records: list[Record], field: str) -> str:
+    """The least and the largest."""
+    values = [record[field] for record in records]
+    return f"{min(values):,} to {max(values):,}" if min(values) < max(values) else f"{values[0]:,}"

@@ -13,7 +13,7 @@ from genesieve.selection.choose import select
 from genesieve.selection.evidence import Evidence
 from genesieve.selection.held_out import Errors
 from genesieve.selection.replication import Replication, correlations, replication
-from genesieve.selection.rule import programs, signals
+from genesieve.selection.rule import in_words, programs, signals
 from genesieve.selection.spectrum import Spectrum
 from genesieve.selection.standardise import standardise
 
@@ -88,6 +88,14 @@ def test_where_programs_fade_those_count_that_add_to_what_is_predicted():
 
 def test_programs_without_an_end_fade():
     assert programs(made(6, 6, [1.0] * 6), None) == 4
+
+
+def test_the_reason_says_that_no_number_is_clear_and_where_genes_are_cut():
+    clear, fades = made(5, 40, [1.0] * 5), made(6, 40, [1, 1, 1, 0.5, 0.4, 0.3])
+    assert "no number is clear" not in in_words(clear, 50, 100, 2000)
+    assert "no number is clear" in in_words(fades, 50, 100, 2000)
+    assert "of 9,000 genes, 3,000 are predicted" in in_words(clear, 3000, 9000, 2000)
+    assert in_words(clear, 3000, 9000, 2000).endswith("the best 2,000 of them are enough")
 
 
 def test_the_nearest_allowed_number_is_suggested():

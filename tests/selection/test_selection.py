@@ -204,6 +204,7 @@ def test_the_suggestion_survives_a_file(counts, form, tmp_path):
     again = getattr(anndata, f"read_{form}")(path).uns["ssnmf_select"]
     before = adata.uns["ssnmf_select"]
     assert {name: int(size) for name, size in again["suggested"].items()} == before["suggested"]
+    assert bool(again["clear"]) is before["clear"] is True
     np.testing.assert_allclose(again["table"]["size"], before["table"]["size"])
     assert list(again["genes"]["gene"].astype(str)) == list(before["genes"]["gene"])
 
@@ -256,6 +257,15 @@ def test_the_plot_shows_the_suggestion(counts, view):
     suggested = adata.uns["ssnmf_select"]["suggested"]
     ax = gs.pl.selection(adata, view=view)
     assert ax.get_title().split()[0] == str(suggested["n_genes" if view == "genes" else "n_components"])
+
+
+@pytest.mark.parametrize("view", ["programs", "replication"])
+def test_the_plot_says_what_it_shows_where_another_number_is_suggested(counts, view):
+    adata = counts.copy()
+    gs.tl.select(adata, range(2, 4))
+    shown = adata.uns["ssnmf_select"]["signals"]["stand_out" if view == "programs" else "replicate"]
+    assert gs.pl.selection(adata, view=view).get_title().startswith(f"{shown} ")
+    assert gs.pl.selection(adata, view=view).get_title().endswith(" 3 suggested")
 
 
 @pytest.mark.filterwarnings("error")

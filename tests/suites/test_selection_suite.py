@@ -17,7 +17,7 @@ def record(rank, genes, seed=0):
 def test_shares_are_of_the_draws():
     found = Results({"planted/a": record(5, 140), "planted/b": record(7, 160, seed=1)})
     assert "| all | 2 | 50% | 2 | 50% |" in report.summary(found)
-    assert "| easy | 5 + 0 | 5, 7 | - | - | 100, 100 | 140, 160 | 1.0 |" in report.planted_table(found)
+    assert "| easy | 5 + 0 | 2 | 5 (1x), 7 (1x) | - | - | 100 | 140 to 160 | 1.0 |" in report.planted_table(found)
 
 
 def test_peers_are_compared_on_the_draws_they_were_given():

@@ -10,8 +10,8 @@ import pytest
 
 import genesieve as gs
 from genesieve import workflow
-from genesieve._report.selection import how_sure
 from genesieve.cli import main
+from genesieve.selection.rule import how_sure
 from genesieve.tl import selection as front
 
 
@@ -37,6 +37,8 @@ def test_the_command_suggests_and_writes_its_evidence(file, tmp_path, monkeypatc
     told = command(monkeypatch, capsys, "select", file, "-o", out, "--ranks", "2:9", "--checkpoint", steps)
     assert "Suggested: 3 programs" in told.out
     assert "Why: " in told.out
+    assert "How sure: The number of programs is clear" in told.out
+    assert f"Next: genesieve run {file} --rank 3 --genes " in told.out
     assert {path.name for path in (out / "figures").glob("*.png")} == {
         f"selection_{view}.png" for view in ("programs", "replication", "held_out", "genes")
     }
@@ -66,7 +68,8 @@ def test_a_run_counts_once_and_says_why(file, tmp_path, monkeypatch):
     assert (outcome.adata.obsm["X_ssnmf"].shape[1], outcome.record["fit"]["selected_genes"]) == tuple(chosen.values())
     page = (tmp_path / "out" / "report.html").read_text()
     assert f"The data suggest {chosen['n_components']} programs and {chosen['n_genes']} genes" in page
-    assert how_sure(list(outcome.record["selection"]["signals"].values())) in page
+    record = outcome.record["selection"]
+    assert how_sure(record["signals"], clear=record["clear"]) in page
     assert "The fit was asked for" not in page
 
 
@@ -81,7 +84,7 @@ def test_the_page_has_no_such_section_without_a_suggestion_and_says_where_the_fi
     assert "The fit was asked for 2 programs and 50 genes." in page
 
 
-def test_how_sure_follows_from_how_far_signals_differ():
-    assert "clear" in how_sure([5, 5, 4])
-    assert "range from 4 to 9" in how_sure([9, 4, 5])
-    assert how_sure([]) == ""
+def test_how_sure_says_what_the_reason_says():
+    assert "programs is clear" in how_sure({"stand_out": 23, "replicate": 23, "add": 20}, clear=True)
+    assert "range from 4 to 9" in how_sure({"stand_out": 9, "add": 4}, clear=False)
+    assert how_sure({}, clear=False) == ""

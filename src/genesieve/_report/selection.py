@@ -13,6 +13,7 @@ from genesieve import pl
 from genesieve._report.figures import draw
 from genesieve._report.words import count, counted
 from genesieve._slots.read import Fit
+from genesieve.selection.rule import how_sure
 
 WIDTH, HEIGHT = 3.6, 2.5  # inches, of a picture
 
@@ -29,11 +30,6 @@ VIEWS = {
     "held_out": "The error on genes and cells held out, by number of programs",
     "genes": "What the other genes predict of every gene, sorted, and how many earn a place",
 }
-CLEAR = "The number of programs is clear: the signals agree, give or take one."
-FADES = (
-    "The number of programs is a matter of degree: signals range from {least} to {most}. Fewer give coarser programs,"
-    " more give finer ones that other cells may not confirm; those of the table are the runners-up."
-)
 
 TEMPLATE = """<section id="selection" aria-labelledby="selection-title">
   <h2 id="selection-title">How many, and why</h2>
@@ -71,20 +67,12 @@ def selection_section(fit: Fit) -> Markup:
         programs=counted(suggested["n_components"], "program"),
         genes=counted(suggested["n_genes"], "gene"),
         reason=str(found["reason"]),
-        sure=how_sure(list(signals.values())),
+        sure=how_sure(signals, clear=bool(found.get("clear", False))),
         other=_other(suggested, fit),
         pictures=[(draw(WIDTH, HEIGHT, partial(paint, view)), words) for view, words in VIEWS.items()],
         rows=[(words, count(signals[name])) for name, words in SIGNALS.items() if name in signals],
     )
     return Markup(rendered)
-
-
-def how_sure(signals: list[int]) -> str:
-    """What the signals together say of the number; nothing where there are none."""
-    if not signals:
-        return ""
-    least, most = min(signals), max(signals)
-    return CLEAR if most - least <= 1 else FADES.format(least=least, most=most)
 
 
 def _other(suggested: dict[str, int], fit: Fit) -> str:

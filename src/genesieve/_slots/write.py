@@ -195,6 +195,7 @@ def write_selection(adata: AnnData, key: str, found: Selection, names: pd.Index)
         "table": table,
         "genes": genes,
         "signals": found.signals,
+        "clear": found.clear,
         "reason": found.reason,
         "values": found.values,
         "n_cells": found.n_cells,

@@ -32,9 +32,12 @@ def _reasons(outcome: Outcome) -> list[str]:
 
 
 def why(chosen: dict[str, Any]) -> list[str]:
-    """A suggestion and its reason, in words."""
-    sizes = chosen["suggested"]
-    return [f"Suggested: {sizes['n_components']} programs, {sizes['n_genes']} genes.", f"Why: {chosen['reason']}."]
+    """A suggestion, its reason and how sure it is, in words."""
+    from genesieve.selection.rule import how_sure
+
+    sizes, sure = chosen["suggested"], how_sure(chosen["signals"], clear=chosen["clear"])
+    said = [f"Suggested: {sizes['n_components']} programs, {sizes['n_genes']:,} genes.", f"Why: {chosen['reason']}."]
+    return [*said, f"How sure: {sure}"] if sure else said
 
 
 def summary(outcome: Outcome) -> dict[str, Any]:

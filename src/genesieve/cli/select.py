@@ -88,6 +88,9 @@ def select(
             print(plain(line))
         if out is not None:
             print(plain(f"Evidence: {out}"))
+        sizes = chosen["suggested"]
+        numbers = f"--rank {sizes['n_components']} --genes {sizes['n_genes']}"
+        print(plain(f"Next: genesieve run {data} {numbers} -o FOLDER, or with numbers of your own"))
 
 
 def _numbers(name: str, text: str | None) -> list[int] | None:

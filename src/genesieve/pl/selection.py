@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.axis import Axis
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from genesieve._checks import check_choice
 from genesieve._colors import OKABE_ITO
@@ -63,6 +64,7 @@ def selection(adata: AnnData, *, view: str = "programs", key: str = "ssnmf", ax:
         _draw_genes(ax, found["genes"], int(found["suggested"]["n_genes"]))
     else:
         _draw_ranks(ax, found["table"], int(found["suggested"]["n_components"]), view)
+        label(ax.set_title, _title(found, view))
     open_frame(ax)
     return ax
 
@@ -123,6 +125,7 @@ def _draw_ranks(ax: Axes, table: pd.DataFrame, suggested: int, view: str) -> Non
         _draw_line(ax, ranks, table["size"].to_numpy(), 1.0, "noise ends here")
         ax.set_yscale("log")
         ax.set_ylim(bottom=ROOM_BELOW * min([1.0, *table["size"].dropna()]))
+        _plain_numbers(ax.yaxis, (1.0, 2.0, 5.0))
         label(ax.set_ylabel, "size over the end of noise")
     else:
         _draw_line(ax, ranks, table["agreement"].to_numpy(), REPLICATES, "found in both halves")
@@ -131,7 +134,25 @@ def _draw_ranks(ax: Axes, table: pd.DataFrame, suggested: int, view: str) -> Non
     ax.axvline(suggested, color=OKABE_ITO[1], linewidth=1.0, zorder=0)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     label(ax.set_xlabel, "programs, the best first" if view == "replication" else "number of programs")
-    label(ax.set_title, f"{suggested} programs suggested")
+
+
+def _title(found: dict[str, Any], view: str) -> str:
+    """What is drawn in numbers, where it is not the number that is suggested."""
+    suggested, table = int(found["suggested"]["n_components"]), found["table"]
+    drawn = {"programs": (table["stands_out"], "stand out")}
+    if table["agreement"].notna().any():
+        drawn["replication"] = (table["agreement"] >= REPLICATES, "found again")
+    those, words = drawn.get(view, (np.ones(suggested), ""))
+    if int(those.sum()) == suggested:
+        return f"{suggested} programs suggested"
+    return f"{int(those.sum())} {words}, {suggested} suggested"
+
+
+def _plain_numbers(axis: Axis, steps: tuple[float, ...]) -> None:
+    """Ticks of a logarithmic axis as numbers, not as powers of ten."""
+    axis.set_major_locator(LogLocator(subs=steps))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _draw_line(ax: Axes, ranks: np.ndarray, values: np.ndarray, bound: float, words: str) -> None:
@@ -165,6 +186,7 @@ def _draw_genes(ax: Axes, genes: pd.DataFrame, suggested: int) -> None:
         ax.plot(at[mask], gains[order][mask], ".", color=color, markersize=2)
     ax.axvline(suggested, color=OKABE_ITO[1], linewidth=1.0, zorder=0)
     ax.set_xscale("log")
+    _plain_numbers(ax.xaxis, (1.0,))
     label(ax.set_xlabel, "genes, the best predicted first")
     label(ax.set_ylabel, "share predicted by the others")
     label(ax.set_title, f"{suggested:,} genes suggested")

@@ -14,7 +14,7 @@ from genesieve.core.cells.streamed import as_source
 from genesieve.selection.batches import without_batches
 from genesieve.selection.evidence import Evidence, Tell, gather, teller
 from genesieve.selection.held_out import FALSE_DISCOVERIES, Gains, adjusted, gains_of
-from genesieve.selection.rule import in_words, nearest, programs, signals
+from genesieve.selection.rule import in_words, is_clear, nearest, programs, signals
 from genesieve.selection.saved import Saved, digest
 from genesieve.selection.standardise import Standardised, linear, standardise
 
@@ -42,6 +42,7 @@ class Selection:
     n_cells: int  # that were looked at
     reason: str
     signals: dict[str, int] = field(default_factory=dict)  # the number of programs by each
+    clear: bool = False  # whether the number of programs is well defined
 
 
 def select(
@@ -104,8 +105,9 @@ def _suggestion(
         genes=_gene_table(gains, p_adjusted, data.genes),
         values=kind,
         n_cells=len(data.values),
-        reason=in_words(found, count, len(data.genes)),
+        reason=in_words(found, count, len(data.genes), MOST_GENES),
         signals=signals(found),
+        clear=is_clear(found),
     )
 
 

@@ -7,7 +7,7 @@ predicted of genes and cells held out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -53,12 +53,23 @@ def nearest(number: int, allowed: Sequence[int] | None, *, upwards: bool = False
     return min(above) if upwards and above else min(allowed, key=lambda size: abs(size - number))
 
 
-def in_words(found: Evidence, count: int, n_genes: int) -> str:
-    """Why, in a sentence."""
+def in_words(found: Evidence, count: int, n_genes: int, most_genes: int) -> str:
+    """Why, in a sentence; ``count`` genes earn a place, of which at most so many are suggested."""
     by_signal = signals(found)
     said = f"{by_signal['stand_out']} directions of the cells stand out of the noise"
     if found.replication is not None:
         said += f", and {by_signal['replicate']} programs are found again in both halves of the cells"
     if not is_clear(found):
         said += f"; no number is clear, so programs count while each improves predictions: {by_signal['add']} do"
-    return f"{said}; of {n_genes:,} genes, {count:,} are predicted better by the other genes than by their mean"
+    said += f"; of {n_genes:,} genes, {count:,} are predicted better by the other genes than by their mean"
+    return f"{said}, and the best {most_genes:,} of them are enough" if count > most_genes else said
+
+
+def how_sure(by_signal: Mapping[str, int], *, clear: bool) -> str:
+    """What the signals together say of the number of programs, in a sentence or two; nothing where there are none."""
+    if not by_signal:
+        return ""
+    if clear:
+        return "The number of programs is clear: nearly all that stand out are found again in both halves of the cells."
+    said = f"No number of programs is clear: signals range from {min(by_signal.values())} to {max(by_signal.values())}."
+    return f"{said} Fewer give coarser programs, more give finer ones that other cells may not confirm."

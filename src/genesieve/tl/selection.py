@@ -94,6 +94,8 @@ def select(
         ``signals``
             The number of programs by each: ``stand_out``, ``replicate``, ``add`` (to what can be predicted) and
             ``held_out`` (the lowest error).
+        ``clear``
+            Whether the number of programs is well defined; else they fade, and few are suggested.
         ``reason``, ``values``, ``n_cells``
             Why, in a sentence; what the values were found to be; how many cells were looked at.
 

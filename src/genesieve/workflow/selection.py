@@ -104,6 +104,7 @@ def _summary(adata: AnnData) -> dict[str, Any]:
     return {
         "suggested": suggested,
         "signals": {name: int(number) for name, number in found.get("signals", {}).items()},
+        "clear": bool(found.get("clear", False)),
         "reason": str(found["reason"]),
         "values": str(found["values"]),
         "n_cells": int(found["n_cells"]),

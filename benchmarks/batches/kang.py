@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 N_TYPES, COLUMN = 8, "condition"
 WARM_UP = 2500  # cells: enough for every step of a fit
+RESOLUTIONS = (0.1, 0.2, 0.3, 0.5, 0.8, 1.0)  # of Leiden, its default last
 FITS: dict[str, dict[str, Any]] = {
     "ignored": {},
     "known": {"batch_key": COLUMN},
@@ -36,13 +37,11 @@ class Elsewhere(NamedTuple):
     python: str  # the variable that names it
     script: str
     packages: tuple[str, ...]
-    settings: tuple[float, ...]  # resolutions of Leiden, its default last, or the number of programs
+    settings: tuple[float, ...]  # resolutions, or the number of programs
 
 
 PEERS = {
-    "harmony": Elsewhere(
-        "GENESIEVE_HARMONY_PYTHON", "harmony_script.py", ("scanpy", "harmonypy"), (0.1, 0.2, 0.3, 0.5, 0.8, 1.0)
-    ),
+    "harmony": Elsewhere("GENESIEVE_HARMONY_PYTHON", "harmony_script.py", ("scanpy", "harmonypy"), RESOLUTIONS),
     "cnmf": Elsewhere("GENESIEVE_CNMF_PYTHON", "cnmf_script.py", ("cnmf", "harmonypy"), (N_TYPES,)),
 }
 
@@ -72,7 +71,20 @@ def fit(adata: AnnData, how: str, seed: int) -> dict[str, Any]:
         gs.tl.cluster(adata, random_state=seed)
         spent = clock() - before + fitted - began
         found["clusters"] = scores(adata, adata.obs["ssnmf_cluster"])["cell_type"]
+        found |= by_resolution(adata, seed)
     return {**found, "seconds": spent[0], "cpu": spent[1], "fit_cpu": (fitted - prepared)[1]}
+
+
+def by_resolution(adata: AnnData, seed: int) -> dict[str, Any]:
+    """Clusters at the resolutions that the peer has, the best told by the types as there; no part of the time."""
+    import genesieve as gs
+
+    tried, numbers = [], []
+    for resolution in RESOLUTIONS:
+        gs.tl.cluster(adata, resolution=resolution, random_state=seed)
+        tried.append(scores(adata, adata.obs["ssnmf_cluster"])["cell_type"])
+        numbers.append(int(adata.obs["ssnmf_cluster"].nunique()))
+    return {"by_setting": tried, "numbers": numbers, "best": max(tried), "default": tried[-1]}
 
 
 def clock() -> np.ndarray:
@@ -103,4 +115,5 @@ def elsewhere(adata: AnnData, peer: Elsewhere, seed: int) -> dict[str, Any]:
         spent = json.loads((Path(name) / "spent.json").read_text())
     tried = [{**scores(adata, labels[setting]), **spent[setting]} for setting in labels]
     best = max(tried, key=lambda trial: trial["cell_type"])
-    return {**best, "by_setting": [trial["cell_type"] for trial in tried], "versions": versions}
+    numbers = [int(labels[setting].nunique()) for setting in labels]
+    return {**best, "by_setting": [trial["cell_type"] for trial in tried], "numbers": numbers, "versions": versions}

@@ -35,6 +35,8 @@ KANG_FIELDS = {
     "cell_type": "types (NMI)",
     "condition": "condition (NMI)",
     "clusters": "types, by clusters beside programs",
+    "best": "at the best of six resolutions",
+    "default": "at resolution 1",
     "seconds": "s",
     "cpu": "CPU s",
 }

@@ -49,7 +49,15 @@ def test_cells_get_the_donor_of_their_barcode_and_condition(tmp_path, monkeypatc
 def test_the_page_is_filled_from_records():
     page = (DOCS / SUITE.page).read_text()
     assert filled(page, report.fill(Results({})))
-    spent = {"cell_type": 0.7, "condition": 0.0, "seconds": 1.0, "cpu": 1.0, "fit_cpu": 0.5}
+    spent = {
+        "cell_type": 0.7,
+        "condition": 0.0,
+        "seconds": 1.0,
+        "cpu": 1.0,
+        "fit_cpu": 0.5,
+        "clusters": 0.7,
+        "best": 0.7,
+    }
     slow = {**spent, "cell_type": 0.6, "cpu": 20.0, "by_setting": [0.6, 0.5]}
     program = {"strongest": 8, "n_interferon": 8, "area": 0.9, "n_donors": 8, "reference_mean": 0.1, "mean": 0.3}
     records = {f"kang/{how}/0": {"kind": "kang", "what": how, **spent} for how in ("known", "ignored")}

@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 import genesieve as gs
+from genesieve._slots.read import read_fit
 from genesieve.cli import app
 
 
@@ -150,3 +151,66 @@ def test_a_column_that_no_longer_has_the_batches_is_named(fitted):
     del adata.obs["batch"]
     with pytest.raises(KeyError, match=r"the batches of the fit must be in a column of adata\.obs, got 'batch'"):
         gs.tl.gene_scores(adata)
+
+
+# ------------------------------------------------------------------------------------------------ clusters
+
+
+def agreement(one, other):
+    return gs.metrics.nmi(np.asarray(one, dtype=str), np.asarray(other, dtype=str))
+
+
+@pytest.mark.parametrize("labels", ["argmax", "leiden"])
+def test_a_single_batch_changes_nothing_in_the_clusters(counts, labels):
+    with_one, without = (gs.pp.prepare(counts, copy=True) for _ in range(2))
+    with_one.obs["run"] = "a"
+    gs.tl.ssnmf(with_one, 3, 50, batch_key="run", labels=labels)
+    gs.tl.ssnmf(without, 3, 50, labels=labels)
+    assert list(with_one.obs["ssnmf_cluster"]) == list(without.obs["ssnmf_cluster"])
+    np.testing.assert_array_equal(with_one.varm["ssnmf_directions"], without.varm["ssnmf_directions"])
+    for name in ("usages", "scores"):
+        kept = (adata.uns["ssnmf"]["clusters"][name] for adata in (with_one, without))
+        np.testing.assert_array_equal(*kept)
+
+
+def test_with_batches_the_graph_looks_at_genes_that_vary_alike(fitted):
+    chosen = fitted.var["ssnmf_selected"].to_numpy()
+    values = values_on_scales(fitted)[:, chosen]
+    weights = read_fit(fitted, "ssnmf").gene_weights[chosen]
+    even = fitted.varm["ssnmf_directions"][chosen] * (weights * values.std(axis=0))[:, None]  # on genes of spread one
+    np.testing.assert_allclose(even.T @ even, np.eye(even.shape[1]), atol=1e-3)
+    scores = values / values.std(axis=0) @ even
+    np.testing.assert_allclose(fitted.uns["ssnmf"]["clusters"]["scores"], scores, atol=1e-2)
+
+
+def test_clusters_with_batches_are_the_types(fitted):
+    cells = fitted.obs[~fitted.obs["doublet"]]
+    assert agreement(cells["ssnmf_cluster"], cells["cell_type"]) > 0.75
+    assert agreement(cells["ssnmf_cluster"], cells["batch"]) < agreement(cells["cell_type"], cells["batch"]) + 0.05
+
+
+@pytest.mark.parametrize("labels", ["argmax", "leiden"])
+def test_the_order_of_batches_does_not_matter_to_clusters(fitted, labels):
+    adata, renamed = fitted.copy(), fitted.copy()
+    renamed.obs["batch"] = renamed.obs["batch"].cat.rename_categories({"batch 1": "z", "batch 2": "a"})
+    for cells in (adata, renamed):
+        gs.tl.ssnmf(cells, 3, 50, batch_key="batch", labels=labels)
+    assert agreement(adata.obs["ssnmf_cluster"], renamed.obs["ssnmf_cluster"]) > 0.95
+
+
+def test_cells_of_known_and_new_batches_go_to_their_clusters(fitted):
+    known, new = fitted.copy(), fitted[fitted.obs["batch"] == "batch 2"].copy()
+    new.obs["batch"] = "batch 3"
+    for cells in (known, new):
+        expected = cells.obs["ssnmf_cluster"].astype(str)
+        gs.tl.project(cells, fitted)
+        assert (cells.obs["ssnmf_cluster"].astype(str) == expected).mean() > 0.95
+
+
+@pytest.mark.parametrize("form", ["backed", "lazy"])
+def test_clusters_with_batches_do_not_depend_on_where_the_cells_are(fitted, tmp_path, form):
+    fitted.write_h5ad(tmp_path / "fit.h5ad")
+    read = {"backed": lambda path: anndata.read_h5ad(path, backed="r"), "lazy": anndata.experimental.read_lazy}[form]
+    outside = read(tmp_path / "fit.h5ad")
+    gs.tl.ssnmf(outside, 3, 50, batch_key="batch")
+    assert agreement(outside.obs["ssnmf_cluster"], fitted.obs["ssnmf_cluster"]) > 0.95

@@ -19,6 +19,9 @@ Vector = NDArray[np.float64]
 MEAN_OFFSET = {"zero": 0.1, "mean": 0.5}
 # Weights are at least this share of the largest, so that they can be undone: a gene that never varies gets it.
 LEAST_WEIGHT = 1e-3
+# Where genes are to vary alike, the least standard deviation of a gene that is made up for, as a share of the mean of
+# all genes: one that hardly any cell shows would count as much as a marker of a type.
+LEAST_SPREAD = 0.1
 
 
 def variation_weights(mean: Vector, variance: Vector, *, baseline: str = "zero") -> Vector:
@@ -31,6 +34,13 @@ def variation_weights(mean: Vector, variance: Vector, *, baseline: str = "zero")
         return np.ones_like(mean)
     weights = np.sqrt(variance) / (mean + MEAN_OFFSET[baseline] * mean.mean())
     return np.maximum(weights / weights.max(), LEAST_WEIGHT) if weights.any() else np.ones_like(mean)
+
+
+def even_weights(variance: Vector) -> Vector:
+    """Weights under which all genes vary alike; genes that hardly vary beside the others, or never, stay below them."""
+    spread = np.sqrt(variance)
+    level = np.maximum(spread, LEAST_SPREAD * spread.mean())
+    return np.divide(1.0, level, out=np.zeros_like(level), where=level > 0)
 
 
 def dispersion(X: Any, labels: ArrayLike) -> Vector:

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from genesieve.core.cells.blocks import Blocks, as_type
 from genesieve.core.cells.low_rank import leading_scores
 from genesieve.core.solvers import Callback, Journal, Result, best_of
+from genesieve.core.weights import even_weights
 from genesieve.estimators._checkpoint import Checkpoint
 from genesieve.estimators._reading import describe_fit, read_schedule
 from genesieve.interpret.graph import n_directions
@@ -84,6 +85,8 @@ def _variation(squared_residual: float, selected: np.ndarray, blocks: Blocks) ->
 def label(model: Any, blocks: Blocks, H: np.ndarray, seed: int) -> None:
     """Set the labels of the cells, by the rule of the model."""
     width, rng = n_directions(H.shape[1]) if model.labels == "leiden" else 0, np.random.default_rng(seed)
+    if width and model.batches_ is not None and len(model.batches_) > 1:
+        blocks = blocks.weighted(even_weights(blocks.moments().variance))
     model.labels_, model.confidence_, model.cluster_centers_ = label_cells(
         H,
         model.labels,

@@ -15,6 +15,7 @@ from genesieve.core.cells.blocks import Blocks
 from genesieve.core.cells.low_rank import leading_directions
 from genesieve.core.cells.sources import InMemory, Source
 from genesieve.core.cells.streamed import as_source
+from genesieve.core.weights import even_weights
 from genesieve.interpret.graph import (
     Clusters,
     choose_cells,
@@ -71,7 +72,17 @@ def _selected(adata: AnnData, fit: Fit, n_jobs: int | None, memory: float | None
 
 
 def _directions(source: Source, fit: Fit, seed: int, n_jobs: int | None) -> np.ndarray:
-    """The leading directions (selected genes, width) under the gene weights."""
+    """The leading directions (selected genes, width) under the gene weights; with batches, of genes that vary alike.
+
+    Those are given so that values under the gene weights have the right products with them.
+    """
     weights = None if fit.gene_weights is None else fit.gene_weights[fit.selected]
     blocks, every_gene = Blocks(source, gene_weights=weights, n_jobs=n_jobs), np.ones(source.shape[1], dtype=bool)
-    return leading_directions(blocks, every_gene, n_directions(fit.rank), np.random.default_rng(seed))
+    width, rng = n_directions(fit.rank), np.random.default_rng(seed)
+    if fit.batches is None or len(fit.batches) == 1:
+        return leading_directions(blocks, every_gene, width, rng)
+    even = even_weights(blocks.moments().variance)
+    directions = leading_directions(blocks.weighted(even), every_gene, width, rng) * even[:, None]
+    if weights is None:
+        return directions
+    return np.divide(directions, weights[:, None], out=np.zeros_like(directions), where=weights[:, None] > 0)

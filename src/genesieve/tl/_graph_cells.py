@@ -21,7 +21,7 @@ class Sight:
     """How cells are seen on some genes: by programs W and along directions, both under the gene weights."""
 
     W: np.ndarray  # (genes, rank)
-    directions: np.ndarray  # (genes, width), orthonormal
+    directions: np.ndarray  # (genes, width)
     gene_weights: np.ndarray | None  # (genes,)
     gram: np.ndarray  # (rank, rank), W^T W over all genes that count
     unmeasured: np.ndarray | None = None  # (rank, width): scores that usages stand for on genes that were not measured

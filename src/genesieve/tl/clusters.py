@@ -25,7 +25,8 @@ def cluster(
 ) -> AnnData | None:
     """Cluster the cells of a fit on a graph of neighbours.
 
-    Neighbours are found in the cells' usages and along the leading directions of the selected genes. Clusters agree
+    Neighbours are found in the cells' usages and along the leading directions of the selected genes; of a fit with
+    several batches, of values on their scales and of genes that are made to vary alike. Clusters agree
     with known cell types better than the program that a cell uses most does; programs say what a cluster is made of.
     `genesieve.tl.ssnmf` does this by itself; call it for another number of clusters.
 

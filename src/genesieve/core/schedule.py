@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -260,17 +261,18 @@ class Schedule:
     ) -> tuple[Cells, WarmStart]:
         """Cells (on these genes) on their leading directions, where that saves work, and the start by its name."""
         journal.enter(PLACE, self._n_placing_fits)
-        approximation = low_rank_approximation(cells, self.rank, rng)
+        approximated = partial(low_rank_approximation, rank=self.rank, rng=rng, thorough=bool(self.consensus))
+        approximation = approximated(cells)
         first = self._first(approximation, problem, rng, journal, cells is not problem.cells)
         journal.advance()
         if not self._tries_starts:
             return approximation, WarmStart(first, problem.penalty)
         chosen = self._choose(cells, first.W, rng)
-        on_chosen = low_rank_approximation(chosen.cells, self.rank, rng)
+        on_chosen = approximated(chosen.cells)
         tried = self._plain_fits(on_chosen, rng, journal)
         found = agreed(tried) if self.consensus else None
         if isinstance(on_chosen, LowRank):
-            approximation = low_rank_approximation(cells, self.rank, rng, near=chosen.embed(on_chosen.directions))
+            approximation = approximated(cells, near=chosen.embed(on_chosen.directions))
         if found is not None:
             factors = Factors(FROM_ZERO, chosen.embed(found.W))
             return approximation, WarmStart(factors, problem.penalty, stability=found.stability)

@@ -77,6 +77,17 @@ def test_subspace_iteration_finds_the_leading_directions():
     np.testing.assert_allclose(np.linalg.norm(basis.T @ leading, axis=0), 1.0, atol=1e-3)
 
 
+def test_thorough_directions_hold_the_leading_ones_whatever_the_seed_and_more_of_x_than_rough_ones():
+    leading = np.linalg.svd(X.toarray(), full_matrices=False)[2][:RANK].T
+    for seed in range(3):
+        rough, thorough = (
+            low_rank_approximation(Blocks(X), RANK, np.random.default_rng(seed), thorough=thorough).directions
+            for thorough in (False, True)
+        )
+        np.testing.assert_allclose(np.linalg.norm(thorough.T @ leading, axis=0), 1.0, atol=1e-6)
+        assert np.linalg.norm(X @ thorough) > np.linalg.norm(X @ rough)
+
+
 def test_data_is_approximated_once_and_only_where_that_saves_something():
     blocks = Blocks(X)
     approximation = low_rank_approximation(blocks, RANK, np.random.default_rng(0))

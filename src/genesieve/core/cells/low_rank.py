@@ -26,6 +26,10 @@ FEW_DIRECTIONS = 40
 # A row has few values here and much to solve: blocks are smaller than those of X, so that all threads have one.
 CELLS_A_BLOCK = 500
 MOST_BLOCKS = 8
+# Steps of subspace iteration from random directions, and from directions near by: what is left the last passes mend.
+# Thorough ones go on until seeds hardly differ: fits of two rough approximations end in other minima, however many
+# there are of them (docs/programs.md).
+ROUNDS, ROUNDS_FROM_NEAR, THOROUGH_ROUNDS = 2, 1, 10
 # Extra directions and rounds of the subspace iteration behind a truncated SVD.
 SVD_OVERSAMPLING = 10
 SVD_ROUNDS = 6
@@ -89,20 +93,23 @@ class LowRank:
 
 
 def low_rank_approximation(
-    cells: Cells, rank: int, rng: np.random.Generator, *, near: np.ndarray | None = None
+    cells: Cells, rank: int, rng: np.random.Generator, *, near: np.ndarray | None = None, thorough: bool = False
 ) -> Cells:
     """X on its leading directions, or as it is where it is so already or so small that there is nothing to gain.
 
-    The directions are those of some cells; ``near`` are directions to set out from.
+    The directions are those of some cells, roughly; ``thorough`` ones are of all cells, nearly the same for all seeds.
+    ``near`` are directions to set out from.
     """
     width = rank + EXTRA_DIRECTIONS
     least_saving = LEAST_SAVING if width <= FEW_DIRECTIONS else 2 * LEAST_SAVING
     if isinstance(cells, LowRank) or least_saving * width >= min(cells.shape):
         return cells
-    some = sample(cells, rng, n_genes=cells.shape[1]).cells
-    if near is None:
-        near = subspace(some, rng.standard_normal((cells.shape[1], width)))
-    return project(cells, subspace(some, near))
+    some = cells if thorough else sample(cells, rng, n_genes=cells.shape[1]).cells
+    rounds = THOROUGH_ROUNDS if thorough else ROUNDS if near is None else ROUNDS_FROM_NEAR
+    directions = rng.standard_normal((cells.shape[1], width)) if near is None else near
+    for _ in range(rounds):
+        directions = subspace(some, directions)
+    return project(cells, directions)
 
 
 def project(cells: Cells, directions: np.ndarray) -> LowRank:

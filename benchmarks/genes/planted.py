@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 LEVELS = ("easy", "medium", "hard", "faint")
 KINDS = ("identity", "activity")
 N_GENES = 1000  # the budget of the fit
-
-SEEN = {"cnmf": 1 / 500}  # the share of cells that show a gene that the paper of a preset keeps; else the default's
+# Of a preset, what its paper has: the share of cells that show a gene that is kept, and the genes of a fit.
+PAPERS = {"cnmf": (1 / 500, 2000)}
 
 OFTEN = 0.05  # the share of cells that show a gene that is often seen
 RATES = (0.05, 0.10)
@@ -31,9 +31,10 @@ def measure(level: str, seed: int, size: dict[str, Any]) -> Record:
     from genesieve.interpret.scores import cnmf_scores, score_genes
 
     adata = draw(level, seed, size)
-    gs.pp.prepare(adata, min_cells=SEEN.get(size.get("preset", "")))
+    seen, n_genes = PAPERS.get(size.get("preset", ""), (None, N_GENES))
+    gs.pp.prepare(adata, min_cells=seen)
     rank = adata.obsm["true_usages"].shape[1]
-    gs.tl.ssnmf(adata, rank, N_GENES, random_state=seed)
+    gs.tl.ssnmf(adata, rank, min(n_genes, adata.n_vars), random_state=seed)
     order = matched(adata.obsm["X_ssnmf"], adata.obsm["true_usages"])
     gs.tl.gene_scores(adata)
     truth = score_genes(adata.X, adata.obsm["true_usages"])

@@ -33,6 +33,7 @@ from genesieve.core.solvers import (
     different_minima,
     fine_tolerance,
 )
+from genesieve.core.solvers.continuation import ORTHOGONALITY_TOLERANCE, STRENGTHS
 
 SPARSITIES = ("rows", "columns", "entries", None)
 STARTS = {"nmf": starts.nmf, "random": starts.random, "nndsvd": starts.nndsvd}
@@ -53,11 +54,6 @@ FINALISTS = 4
 BUDGET_FEW_CELLS = sampling.SETTLE_CELLS
 # A consensus looks at up to so many cells: on fewer, seeds would agree each on what its own draw of cells shows.
 CONSENSUS_CELLS = sampling.SETTLE_CELLS
-# Alg. 4: the penalty's first value, its growth, how many there are, and the error at which H counts as orthogonal.
-FIRST_PENALTY = 0.1
-PENALTY_GROWTH = 1.5
-N_PENALTIES = 10
-ORTHOGONALITY_TOLERANCE = 1e-3
 
 
 class WarmStart(NamedTuple):
@@ -227,7 +223,7 @@ class Schedule:
         return SOLVERS[self.solver]
 
     def _problem(self, cells: Cells) -> Problem:
-        strength = FIRST_PENALTY if self.orthogonality == "exact" else float(self.orthogonality)
+        strength = STRENGTHS[0] if self.orthogonality == "exact" else float(self.orthogonality)
         few = cells.shape[0] <= (BUDGET_FEW_CELLS if self._keeps_budget else sampling.SAMPLE_CELLS)
         tol = self._solver.few_cells_tol(self.rank) if few else self._solver.tol
         tol = tol if self.tol is None else self.tol
@@ -246,7 +242,7 @@ class Schedule:
         run = solver.line_search if self.line_search and solver.line_search else solver.run
         if self.orthogonality != "exact" or problem.penalty == solver.last_penalty:
             return run(problem, start, journal=journal)
-        penalties = [solver.penalty(FIRST_PENALTY * PENALTY_GROWTH**number) for number in range(N_PENALTIES)]
+        penalties = [solver.penalty(strength) for strength in STRENGTHS]
         tol, last = ORTHOGONALITY_TOLERANCE, solver.last_penalty
         return continuation(run, problem, start, penalties, tol=tol, last=last, journal=journal)
 

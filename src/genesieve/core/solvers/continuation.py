@@ -10,6 +10,10 @@ import numpy as np
 from genesieve.core.objective import Penalty
 from genesieve.core.solvers.run import Factors, Journal, Problem, Result, Solve
 
+# Alg. 4: the strengths of the growing penalty, and the error at which H counts as orthogonal.
+STRENGTHS = tuple(0.1 * 1.5**number for number in range(10))
+ORTHOGONALITY_TOLERANCE = 1e-3
+
 
 def continuation(
     solve: Solve,

@@ -35,7 +35,8 @@ class SSNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_components
         Number of programs; ``"auto"``: what `genesieve.tl.select` suggests.
     n_genes
-        Gene budget; ``None`` keeps all genes, ``"auto"`` as many as `genesieve.tl.select` suggests.
+        Gene budget; ``None`` keeps all genes, ``"auto"`` as many as `genesieve.tl.select` suggests. Fewer than 500 are
+        chosen by programs that were found with more genes, so that few genes do not choose themselves.
     sparsity
         What the budget counts: ``"rows"``, genes in all (l2,0); ``"columns"``, genes of each program (lc,0);
         ``"entries"``, ``n_genes * n_components`` weights in all (l0); ``None``, no budget.

@@ -73,14 +73,13 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
 
 
 FULL = """
-import resource, signal, sys, warnings
+import resource, sys
 from pathlib import Path
 import numpy as np
 from genesieve.datasets import synthetic
 from genesieve.workflow.outputs import write_object
 import anndata
 
-warnings.simplefilter("ignore")
 data = synthetic(random_state=0)
 adata, folder = anndata.AnnData(np.asarray(data.X)), Path(sys.argv[1])
 write_object(adata, folder / "whole.h5ad")
@@ -104,4 +103,4 @@ np.testing.assert_array_equal(anndata.read_h5ad(folder / "part.h5ad").X, adata.X
 def test_hdf5_goes_on_after_a_file_that_had_no_room(tmp_path):
     pytest.importorskip("resource")
     ended = subprocess.run([sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.returncode == 0, ended.stderr  # libraries may warn there

@@ -6,11 +6,12 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from benchmarks.harness.job import Job
+from benchmarks.harness.meter import available_threads
 from benchmarks.harness.results import Results
 from benchmarks.harness.suite import Suite
 from benchmarks.ranks import report
 from benchmarks.ranks.data import MATRICES, RANKS, matrices
-from benchmarks.ranks.peers import PEERS, RIVALS
+from benchmarks.ranks.peers import PEERS
 
 
 class Ranks(Suite):
@@ -24,8 +25,10 @@ class Ranks(Suite):
         parser.add_argument("--data", nargs="+", default=list(MATRICES), choices=list(MATRICES), metavar="NAME")
         parser.add_argument("--ranks", nargs="+", type=int, default=list(RANKS), metavar="RANK")
         parser.add_argument("--peers", nargs="+", default=list(PEERS), choices=list(PEERS), metavar="NAME")
-        parser.add_argument("--seeds", type=int, default=3, help="of our fits; peers run from one")
-        parser.add_argument("--jobs", type=int, default=1, help="threads of each run, where a peer knows them")
+        parser.add_argument("--seeds", type=int, default=3, help="of everyone")
+        parser.add_argument(
+            "--jobs", type=int, default=available_threads(), help="threads; times of one are processor seconds"
+        )
 
     def batches(self, given: Namespace) -> list[list[Job]]:
         return [
@@ -33,7 +36,7 @@ class Ranks(Suite):
             for name, matrix in matrices(given.quick).items()
             for rank in matrix.ranks
             for peer in given.peers
-            for seed in range(1 if peer in RIVALS else given.seeds)
+            for seed in range(given.seeds)
             if name in given.data
             and (given.quick or rank in given.ranks)
             and (peer != "budget" or matrix.n_genes is not None)

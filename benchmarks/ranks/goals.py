@@ -17,7 +17,7 @@ SPARSE = tuple(name for name, matrix in MATRICES.items() if matrix.sparse)
 def faster(results: Results, bound: float, data: Iterable[str], ranks: tuple[int, ...]) -> Found:
     """The least lead of our time to the objective of rivals, or to within a tenth of a per cent where minima differ."""
     leads = {
-        f"{name}, rank {rank}, {each.rival['title']}": (each.faster, each.faster_to_close)
+        f"{name}, rank {rank}, {each.title}": (each.faster, each.faster_to_close)
         for name in data
         for rank in ranks
         for each in all_reached(results, name, (rank,))
@@ -38,7 +38,7 @@ def growth(results: Results, bound: float) -> Found:
     """Whole fits at rank 64 over those at 16."""
     ratios = {}
     for name in MATRICES:
-        few, many = (median(runs(results, name, "genesieve", rank), "cpu") for rank in (16, 64))
+        few, many = (median(runs(results, name, "genesieve", rank), "time") for rank in (16, 64))
         if few and many:
             ratios[name] = many / few
     worst = max(needed(ratios or None).values())
@@ -49,7 +49,7 @@ def budget(results: Results, bound: float) -> Found:
     """Default fits with a budget over plain ones, on the first matrix."""
     ratios = {}
     for rank in RANKS:
-        plain, chosen = (median(runs(results, "atlas-5k", peer, rank), "cpu") for peer in ("genesieve", "budget"))
+        plain, chosen = (median(runs(results, "atlas-5k", peer, rank), "time") for peer in ("genesieve", "budget"))
         if plain and chosen:
             ratios[rank] = chosen / plain
     worst = max(needed(ratios or None).values())

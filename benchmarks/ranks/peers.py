@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -19,13 +19,13 @@ PLAIN = {"orthogonality": 0.0, "gene_weights": None, "baseline": "zero"}
 
 @dataclass
 class Course:
-    """Listens to a fit: the processor seconds at each objective that it finds on X."""
+    """Listens to a fit: the time at each objective that it finds on X."""
 
-    meter: Meter
+    elapsed: Callable[[], float]
     points: list[tuple[float, float]] = field(default_factory=list)
 
     def __call__(self, step: Any) -> None:
-        self.points.append((self.meter.cpu_elapsed(), step.objective))
+        self.points.append((self.elapsed(), step.objective))
 
     def stands(self, stand: Any) -> None:
         if stand.objective is not None:
@@ -33,12 +33,12 @@ class Course:
 
 
 def ours(X: Any, task: Task, **options: Any) -> Iterator[Point]:
-    """A fit as it comes by default, with the processor seconds at each objective that it finds on X."""
+    """A fit as it comes by default, with the time at each objective that it finds on X."""
     from genesieve import SSNMF
 
     (seed,) = task.seeds
     with Meter() as meter:
-        course = Course(meter)
+        course = Course(meter.cpu_elapsed if task.threads == 1 else meter.elapsed)
         model = SSNMF(task.rank, n_jobs=task.threads, random_state=seed, callback=course, **options)
         H = model.fit_transform(X)
     about: dict[str, Any] = {"cpu": meter.cpu, "passes": model.n_passes_, "history": course.points}

@@ -1,4 +1,4 @@
-"""Processor seconds by rank, one panel a matrix."""
+"""Seconds by rank, one panel a matrix."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def draw(results: Results, matrices: dict[str, Matrix], folder: Path) -> None:
 
 def _panel(axes: Axes, results: Results, name: str, matrix: Matrix) -> None:
     for peer, (colour, marker) in zip([*RIVALS, "genesieve"], [LOOKS[1], LOOKS[2], LOOKS[0]], strict=True):
-        times = {rank: median(runs(results, name, peer, rank), "cpu") for rank in matrix.ranks}
+        times = {rank: median(runs(results, name, peer, rank), "time") for rank in matrix.ranks}
         ours = peer == "genesieve"
         label = "genesieve, whole fit" if ours else f"{PEERS[peer].title}, 60 iterations"
         _line(axes, times, color=colour, marker=marker, linestyle="--" if ours else "-", label=label)
@@ -37,7 +37,7 @@ def _panel(axes: Axes, results: Results, name: str, matrix: Matrix) -> None:
         found = [each for rival in RIVALS if (each := reached(results, name, rival, rank))]
         to_rivals[rank] = max((each.close for each in found), default=None)
     _line(axes, to_rivals, color=LOOKS[0][0], marker=LOOKS[0][1], label="genesieve, to within 0.1% of both")
-    axes.set(xscale="log", yscale="log", xlabel="rank", ylabel="processor seconds", title=matrix.title)
+    axes.set(xscale="log", yscale="log", xlabel="rank", ylabel="seconds", title=matrix.title)
     axes.set_xticks(matrix.ranks, [str(rank) for rank in matrix.ranks], color=BLACK)
     axes.xaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

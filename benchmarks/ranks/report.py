@@ -23,11 +23,18 @@ def fill(results: Results, images: Path) -> dict[str, str]:
     if swept:
         plots.draw(results, swept, images)
     return {
-        "machine": machine(results) if results.records else "",
+        "machine": f"{machine(results)}\n\n{measure(results)}" if results.records else "",
         "goals": goal_table([goal.row(results) for goal in goals.GOALS]),
         "sweep": "\n".join(section(results, name, matrix) for name, matrix in swept.items()),
-        "picture": picture(plots.NAME, "processor seconds by rank") if swept else "",
+        "picture": picture(plots.NAME, "seconds by rank") if swept else "",
     }
+
+
+def measure(results: Results) -> str:
+    """What the times are, and of how many seeds."""
+    threads, seeds = max(results.values("n_jobs")), 1 + max(results.values("seed"))
+    kind = "processor seconds of one thread" if threads == 1 else f"by the clock, on {threads} threads for everyone"
+    return f"Times are {kind}, in the median over {seeds} seeds."
 
 
 def section(results: Results, name: str, matrix: Matrix) -> str:
@@ -44,14 +51,14 @@ def section(results: Results, name: str, matrix: Matrix) -> str:
 def row(results: Results, name: str, rank: int, matrix: Matrix) -> list[str]:
     """Peers one by one, then our fits themselves."""
     cells, ours = [str(rank)], runs(results, name, "genesieve", rank)
-    whole, objective, peak = (median(ours, field) for field in ("cpu", "objective", "peak"))
+    whole, objective, peak = (median(ours, field) for field in ("time", "objective", "peak"))
     for rival in RIVALS:
         cells += _against(results, name, rival, rank)
         end = median(runs(results, name, rival, rank), "objective")
         cells.append(f"{100 * (1 - objective / end):.2f}%" if objective is not None and end else NONE)
     cells += [_seconds(whole), NONE if peak is None else f"{peak / MIB:.0f}"]
     if matrix.n_genes:
-        chosen = median(runs(results, name, "budget", rank), "cpu")
+        chosen = median(runs(results, name, "budget", rank), "time")
         cells += [_seconds(chosen), f"{chosen / whole:.1f}x" if chosen and whole else NONE]
     return cells
 
@@ -59,10 +66,10 @@ def row(results: Results, name: str, rank: int, matrix: Matrix) -> list[str]:
 def _against(results: Results, name: str, rival: str, rank: int) -> list[str]:
     found = reached(results, name, rival, rank)
     if found is None:
-        return [_seconds(median(runs(results, name, rival, rank), "cpu")), *[NONE] * 4]
+        return [_seconds(median(runs(results, name, rival, rank), "time")), *[NONE] * 4]
     times = [(found.seconds, found.faster), (found.close, found.faster_to_close)]
     cells = [cell for seconds, lead in times for cell in (_seconds(seconds), f"{lead:.1f}x" if lead else NONE)]
-    return [_seconds(found.rival["cpu"]), *cells]
+    return [_seconds(found.theirs), *cells]
 
 
 def _seconds(value: float | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmarks.harness.goals import NEVER
@@ -15,21 +16,41 @@ CLOSE = 1.001
 
 @dataclass(frozen=True)
 class Reached:
-    """Processor seconds of our fits to the objective of a rival, in the median over seeds."""
+    """Our fits to the objective of a rival, seed by seed; what is told is the median over seeds."""
 
-    rival: Record
-    seconds: float
-    close: float  # to within a tenth of a per cent of it
+    pairs: list[tuple[Record, Record]]  # the rival's run and ours, from one seed
+
+    @property
+    def title(self) -> str:
+        return str(self.pairs[0][0]["title"])
+
+    @property
+    def theirs(self) -> float:
+        """The rival's time."""
+        return statistics.median(rival["time"] for rival, _ in self.pairs)
+
+    @property
+    def seconds(self) -> float:
+        """Our time to its objective."""
+        return self._median(lambda rival, ours: time_to(ours, rival["objective"]))
+
+    @property
+    def close(self) -> float:
+        """Our time to within a tenth of a per cent of it."""
+        return self._median(lambda rival, ours: time_to(ours, CLOSE * rival["objective"]))
 
     @property
     def faster(self) -> float:
-        """How many times less than the rival's."""
-        return self.rival["cpu"] / self.seconds
+        """How many times less our time is than the rival's; 0 where we never arrive."""
+        return self._median(lambda rival, ours: rival["time"] / time_to(ours, rival["objective"]))
 
     @property
     def faster_to_close(self) -> float:
         """The same to within a tenth of a per cent."""
-        return self.rival["cpu"] / self.close
+        return self._median(lambda rival, ours: rival["time"] / time_to(ours, CLOSE * rival["objective"]))
+
+    def _median(self, of_pair: Callable[[Record, Record], float]) -> float:
+        return statistics.median(of_pair(rival, ours) for rival, ours in self.pairs)
 
 
 def runs(results: Results, data: str, peer: str, rank: int) -> list[Record]:
@@ -38,13 +59,10 @@ def runs(results: Results, data: str, peer: str, rank: int) -> list[Record]:
 
 
 def reached(results: Results, data: str, rival: str, rank: int) -> Reached | None:
-    """Our fits against a rival; None where one of them was not measured."""
-    theirs, ours = (runs(results, data, peer, rank) for peer in (rival, "genesieve"))
-    if not theirs or not ours:
-        return None
-    target = theirs[0]["objective"]
-    to_it, close = (statistics.median(time_to(run, each) for run in ours) for each in (target, CLOSE * target))
-    return Reached(theirs[0], to_it, close)
+    """Our fits against a rival, from the seeds that both were measured with; None where there are none."""
+    theirs, ours = ({run["seed"]: run for run in runs(results, data, peer, rank)} for peer in (rival, "genesieve"))
+    pairs = [(theirs[seed], ours[seed]) for seed in theirs if seed in ours]
+    return Reached(pairs) if pairs else None
 
 
 def all_reached(results: Results, data: str, ranks: tuple[int, ...]) -> list[Reached]:
@@ -54,8 +72,8 @@ def all_reached(results: Results, data: str, ranks: tuple[int, ...]) -> list[Rea
 
 
 def time_to(run: Record, target: float) -> float:
-    """Processor seconds until a run is no higher than the target."""
-    course = [*run["history"], (run["cpu"], run["objective"])]
+    """Time until a run is no higher than the target."""
+    course = [*run["history"], (run["time"], run["objective"])]
     return next((seconds for seconds, objective in course if objective <= target), NEVER)
 
 

@@ -1,4 +1,4 @@
-"""Peers in Python. They run with tolerance 0 for so many iterations, from one seed."""
+"""Peers in Python. They run with tolerance 0 for so many iterations, from the first seed of the task."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def coordinate_descent(X: Any, task: Task, iterations: tuple[int, ...] = ITERATI
     from sklearn.decomposition import NMF
 
     warnings.simplefilter("ignore")  # that it has not converged is the point
-    seconds, cpu, peak, done = 0.0, 0.0, 0, 0
+    seconds, cpu, peak, done, seed = 0.0, 0.0, 0, 0, task.seeds[0]
     start: dict[str, np.ndarray] = {}
     for look in task.looks(iterations):
         with Meter() as meter:
             init = "custom" if start else None
-            model = NMF(task.rank, init=init, solver="cd", tol=0.0, max_iter=look - done, random_state=0)
+            model = NMF(task.rank, init=init, solver="cd", tol=0.0, max_iter=look - done, random_state=seed)
             H = model.fit_transform(X, **start)
         seconds, cpu = seconds + meter.seconds, cpu + meter.cpu
         peak, done = max(peak, meter.peak or 0), look

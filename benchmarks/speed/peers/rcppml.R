@@ -1,10 +1,11 @@
-# Rscript rcppml.R FOLDER CELLS GENES RANK THREADS MAXIT...
+# Rscript rcppml.R FOLDER CELLS GENES RANK THREADS SEED MAXIT...
 # Reads the slots x, i and p of a genes x cells dgCMatrix; writes runs.txt (maxit, seconds, seconds of all cores, peak bytes) and the factors.
 suppressMessages({library(Matrix); library(RcppML)})
 given <- commandArgs(trailingOnly = TRUE)
 folder <- given[1]
 n_cells <- as.integer(given[2]); n_genes <- as.integer(given[3])
-rank <- as.integer(given[4]); threads <- as.integer(given[5]); looks <- as.integer(given[-(1:5)])
+rank <- as.integer(given[4]); threads <- as.integer(given[5])
+seed <- as.integer(given[6]); looks <- as.integer(given[-(1:6)])
 
 slot_of <- function(name, what) {
   path <- file.path(folder, name)
@@ -28,7 +29,7 @@ for (maxit in looks) {
   invisible(gc())
   before <- status("VmRSS")
   if (before >= 0) cat("5", file = "/proc/self/clear_refs")
-  times <- system.time(model <- nmf(A, rank, tol = 0, maxit = maxit, verbose = FALSE, seed = 1))
+  times <- system.time(model <- nmf(A, rank, tol = 0, maxit = maxit, verbose = FALSE, seed = seed))
   seconds <- c(times[["elapsed"]], times[["user.self"]] + times[["sys.self"]])
   # R keeps what it frees, so a later run may seem to need nothing: what an earlier one needed counts.
   if (before >= 0) peak <- max(peak, (status("VmHWM") - before) * 1024)

@@ -31,14 +31,15 @@ def versions() -> dict[str, str]:
 
 
 def run(X: Any, task: Task, iterations: tuple[int, ...] = ITERATIONS) -> Iterator[Point]:
-    """Runs of growing length from the same seed, of one R process."""
+    """Runs of growing length from the first seed of the task, of one R process; R counts seeds from 1."""
     looks = [str(count) for count in task.looks(iterations)]
     if not looks:
         return
     with TemporaryDirectory() as name:
         folder = Path(name)
         _write(sparse.csr_array(X), folder)
-        command = ["Rscript", str(SCRIPT), name, *map(str, X.shape), str(task.rank), str(task.threads), *looks]
+        command = ["Rscript", str(SCRIPT), name, *map(str, X.shape), str(task.rank), str(task.threads)]
+        command += [str(1 + task.seeds[0]), *looks]
         subprocess.run(command, check=True, capture_output=True, text=True)
         for line in (folder / "runs.txt").read_text().splitlines():
             look, seconds, cpu, peak = (float(word) for word in line.split())

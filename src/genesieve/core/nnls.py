@@ -38,8 +38,10 @@ MOST_BITS = 62
 FIRST_SWEEPS = 8
 FIRST_SWEEPS_FROM_ZERO = 32
 NARROW = 24
-# Coordinate sweeps of a step that need not be exact.
+# Coordinate sweeps of a step that need not be exact; of wide rows fewer do, whose sweeps cost the most (docs/ranks.md).
 FEW_SWEEPS = 6
+FEW_SWEEPS_OF_WIDE_ROWS = 4
+WIDE = 32
 # Rows that are swept at once: enough to fill vectors, few enough to stay in the fastest cache.
 ROWS_TOGETHER = 64
 # Fewer rows are solved in the time that starting a thread takes.
@@ -73,9 +75,10 @@ def few_sweeps(gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, thread
     """Lower every row of ``cross`` (rows, rank) from ``start`` by a few sweeps over its coordinates."""
     solution = np.array(start, dtype=np.float64, order="C")
     gram, cross = np.ascontiguousarray(gram, dtype=np.float64), np.ascontiguousarray(cross)
+    sweeps = FEW_SWEEPS if len(gram) <= WIDE else FEW_SWEEPS_OF_WIDE_ROWS
 
     def lower(cross: np.ndarray, solution: np.ndarray) -> None:
-        _sweep_rows(cross, solution, FEW_SWEEPS, *_sweep_space(gram))
+        _sweep_rows(cross, solution, sweeps, *_sweep_space(gram))
 
     _in_parts(lower, cross, solution, threads)
     return solution.astype(cross.dtype, copy=False)

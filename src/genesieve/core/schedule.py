@@ -34,20 +34,18 @@ from genesieve.core.solvers import (
     fine_tolerance,
 )
 from genesieve.core.solvers.continuation import ORTHOGONALITY_TOLERANCE, STRENGTHS
+from genesieve.core.tolerances import SETTLE_TOLERANCE, settle_tolerance
 
 SPARSITIES = ("rows", "columns", "entries", None)
 STARTS = {"nmf": starts.nmf, "random": starts.random, "nndsvd": starts.nndsvd}
 
-# Programs settle on leading directions, so it costs little to be thorough: the share of the fit's tolerance to go to.
-SETTLE_TOLERANCE = 0.05
-# Without a budget of genes: beyond this share, iterations gain a tenth of what starts differ by.
-PLAIN_SETTLE_TOLERANCE = 0.2
 # On the way to a fixed penalty, shares of it: fits without one end much alike whatever the seed, and so do those that
 # set out from there, while a penalty from the first step on leads to minima far apart.
 WEAKER_PENALTIES = (0.0, 0.4)
 # With a budget so many starts are tried, on chosen genes. They end in few minima, and the lowest there need not be so
 # on all genes: up to so many of them, and the first fit, go on to all, where the lowest is kept.
 CHOSEN_STARTS = 6
+CHOSEN_STARTS_OF_MANY = 2  # programs: there the starts end as low as each other (docs/ranks.md)
 FINALISTS = 4
 # Up to so many cells a fit with a budget goes on to the fine tolerance: its last passes settle which genes are in, and
 # with them the usages of programs of few genes (docs/programs.md).
@@ -127,7 +125,9 @@ class Schedule:
         as_is = self._settles_as_is(many)
         journal.enter(SETTLE)
         if cells is not problem.cells:
-            early = self._early(problem, cells, self._settle_tolerance(problem.tol, as_is=as_is))
+            goes_on = as_is and (self._keeps_budget or self.rank > LOW_RANK)  # by many quick steps on the cells
+            tol = problem.tol if goes_on else self._settle_tolerance(problem.tol)
+            early = self._early(problem, cells, tol)
             fitted = self._solve(replace(early, penalty=placed.penalty), placed.factors, Journal(journal.advance))
             at_hand = as_is or many is problem.cells
             factors = fitted.factors if at_hand else Factors(FROM_ZERO, fitted.factors.W)
@@ -149,7 +149,10 @@ class Schedule:
         """Go on by quick steps on the cells themselves."""
         share = SETTLE_TOLERANCE if many.shape[0] <= sampling.SAMPLE_CELLS else 1.0
         tol = share * problem.tol if self._keeps_budget else self._settle_tolerance(problem.tol)
-        early = replace(self._early(problem, sampling.at_hand(many, rng), tol), exact=False)
+        cells = sampling.at_hand(many, rng)
+        if self.rank > LOW_RANK and not self._keeps_budget:  # there are many of these steps
+            cells = cells.two_ways()
+        early = replace(self._early(problem, cells, tol), exact=False)
         told = journal.advance_to if many is problem.cells else journal.advance
         H, W = placed.factors
         start = Factors(H if isinstance(approximation, LowRank) else FROM_ZERO, W)  # the same wherever H is
@@ -186,16 +189,8 @@ class Schedule:
         )
         return placed._replace(factors=Factors(FROM_ZERO, best_of(tried).factors.W))
 
-    def _settle_tolerance(self, tol: float, *, as_is: bool = False) -> float:
-        """What to settle to before X goes to ``tol``: at high ranks X has the more to mend, however fine.
-
-        ``as_is`` is for leading directions where quick steps on the cells themselves come next.
-        """
-        if as_is and (self._keeps_budget or self.rank > LOW_RANK):
-            return tol
-        thorough = (SETTLE_TOLERANCE if self._keeps_budget else PLAIN_SETTLE_TOLERANCE) * tol
-        as_fine = self._keeps_budget and self.rank <= LOW_RANK
-        return thorough if as_fine else max(thorough, min(fine_tolerance(self.rank), tol))
+    def _settle_tolerance(self, tol: float) -> float:
+        return settle_tolerance(tol, self.rank, keeps_budget=self._keeps_budget)
 
     def _settles_as_is(self, many: Cells) -> bool:
         """Whether quick steps on X itself come before the exact ones: on few cells, and on many without a budget."""
@@ -310,7 +305,11 @@ class Schedule:
         """Fits until programs are placed, at most: the first and the last, and those of the starts that are tried."""
         if not self._tries_starts:
             return 2
-        return 2 + (self.consensus or 2 * CHOSEN_STARTS + FINALISTS + 1)
+        return 2 + (self.consensus or 2 * self._n_chosen_starts + min(FINALISTS, self._n_chosen_starts) + 1)
+
+    @property
+    def _n_chosen_starts(self) -> int:
+        return CHOSEN_STARTS if self.rank <= starts.MANY_PROGRAMS else CHOSEN_STARTS_OF_MANY
 
     def _choose(self, cells: Cells, W: np.ndarray, rng: np.random.Generator) -> sampling.Sample:
         """The cells on the genes that programs W explain best; on all genes where all are kept."""
@@ -322,7 +321,7 @@ class Schedule:
 
     def _plain_fits(self, cells: Cells, rng: np.random.Generator, journal: Journal) -> list[Result]:
         """Fits without a penalty, each from a random start."""
-        alone, rngs = cells.on_one_thread(), rng.spawn(self.consensus or CHOSEN_STARTS)
+        alone, rngs = cells.on_one_thread(), rng.spawn(self.consensus or self._n_chosen_starts)
         fit = journal.noting(lambda rng: starts.plain_fit(alone, self.rank, rng, n_starts=1))
         return side_by_side(fit, rngs, cells.threads)
 

@@ -84,6 +84,9 @@ class Cells(Protocol):
     def on_one_thread(self) -> Cells:
         """The same cells, for a fit that runs beside others."""
 
+    def two_ways(self) -> Cells:
+        """The same cells, for many sweeps of steps that need not be exact; twice the memory, where they are in it."""
+
 
 class Moments(NamedTuple):
     """Mean and variance of every gene."""
@@ -209,6 +212,11 @@ class Blocks:
     def on_one_thread(self) -> Blocks:
         blocks = copy(self)
         blocks.threads, blocks._source = 1, self._source.on_one_thread()
+        return blocks
+
+    def two_ways(self) -> Blocks:
+        blocks = copy(self)
+        blocks._source = self._source.two_ways() if isinstance(self._source, InMemory) else self._source
         return blocks
 
     def _like(self, X: Any, genes: np.ndarray | slice) -> Blocks:

@@ -76,6 +76,9 @@ class LowRank:
         cells.threads, cells._blocks = 1, self._blocks.on_one_thread()
         return cells
 
+    def two_ways(self) -> LowRank:
+        return self
+
     def part(self, cells: np.ndarray, n_genes: int, required: np.ndarray | None = None) -> tuple[LowRank, np.ndarray]:
         if len(cells) == self.shape[0] and n_genes >= self.shape[1]:
             return self, np.arange(self.shape[1])

@@ -2,6 +2,9 @@
 
 SciPy would turn all values of a block to double precision first, and its loops are made for any processor. These give
 the same sums in the same order.
+
+Cells that are visited many times may be held gene by gene as well (`TwoWays`): ``X^T H`` then reads the usages of a
+block, which stay in a near cache, and writes every gene once, instead of all genes again and again.
 """
 
 from __future__ import annotations
@@ -17,8 +20,24 @@ from genesieve.core.compiled import compiled
 LEAST_WORK = 1 << 23
 
 
+class TwoWays(sparse.csr_array):  # type: ignore[misc]
+    """Cells x genes by rows, and by columns in ``by_gene``, for many products where W need not be exact."""
+
+    by_gene: sparse.csr_array | None = None  # (genes, cells)
+
+
+def two_ways(X: sparse.csr_array) -> TwoWays:
+    """The same values, which are not copied, and a copy of them gene by gene."""
+    both = TwoWays(X.shape, dtype=X.dtype)
+    both.data, both.indices, both.indptr = X.data, X.indices, X.indptr
+    both.by_gene = sparse.csr_array(X.T)
+    return both
+
+
 def times(X: Any, W: np.ndarray) -> np.ndarray:
     """``X W`` (cells, rank) of some cells."""
+    if _by_gene(X) is not None:  # half as much of W to read, which is what takes the time; sums are in double precision
+        return _times(X.data, X.indices, X.indptr, np.ascontiguousarray(W, dtype=X.dtype))
     if not _is_mixed(X, W):
         return np.asarray(X @ W)
     return _times(X.data, X.indices, X.indptr, np.ascontiguousarray(W))
@@ -26,9 +45,16 @@ def times(X: Any, W: np.ndarray) -> np.ndarray:
 
 def transposed_times(X: Any, H: np.ndarray) -> np.ndarray:
     """``X^T H`` (genes, rank) of some cells."""
+    by_gene = _by_gene(X)
+    if by_gene is not None:
+        return _times(by_gene.data, by_gene.indices, by_gene.indptr, np.ascontiguousarray(H))
     if not _is_mixed(X, H):
         return np.asarray(X.T @ H)
     return _transposed_times(X.data, X.indices, X.indptr, np.ascontiguousarray(H), X.shape[1])
+
+
+def _by_gene(X: Any) -> sparse.csr_array | None:
+    return X.by_gene if isinstance(X, TwoWays) else None
 
 
 def _is_mixed(X: Any, factor: np.ndarray) -> bool:
@@ -43,16 +69,22 @@ def _times(data, indices, indptr, W):  # type: ignore[no-untyped-def]
     products = np.zeros((indptr.size - 1, W.shape[1]))
     for i in range(indptr.size - 1):
         row, first, stop = products[i], indptr[i], indptr[i + 1]
-        # two values at a time, in their order: the row is read and written half as often
-        for j in range(first, stop - 1, 2):
-            value, weights = np.float64(data[j]), W[indices[j]]
-            next_value, next_weights = np.float64(data[j + 1]), W[indices[j + 1]]
+        last = stop - (stop - first) % 4
+        # four values at a time, in their order: the row is read and written a quarter as often
+        for j in range(first, last, 4):
+            x0, x1, x2, x3 = (
+                np.float64(data[j]),
+                np.float64(data[j + 1]),
+                np.float64(data[j + 2]),
+                np.float64(data[j + 3]),
+            )
+            w0, w1, w2, w3 = W[indices[j]], W[indices[j + 1]], W[indices[j + 2]], W[indices[j + 3]]
             for a in range(row.size):
-                row[a] = (row[a] + value * weights[a]) + next_value * next_weights[a]
-        if (stop - first) % 2:
-            value, weights = np.float64(data[stop - 1]), W[indices[stop - 1]]
+                row[a] = (((row[a] + x0 * w0[a]) + x1 * w1[a]) + x2 * w2[a]) + x3 * w3[a]
+        for j in range(last, stop):
+            x0, w0 = np.float64(data[j]), W[indices[j]]
             for a in range(row.size):
-                row[a] += value * weights[a]
+                row[a] += x0 * w0[a]
     return products
 
 

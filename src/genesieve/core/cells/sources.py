@@ -21,6 +21,7 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
+from genesieve.core.cells.products import two_ways
 from genesieve.core.cells.stored import Rows, csr_of
 from genesieve.core.cells.transform import Transform
 
@@ -30,6 +31,8 @@ from genesieve.core.cells.transform import Transform
 BLOCK_VALUES = 1 << 21
 SMALL_BLOCK_VALUES = 1 << 17
 BLOCKS_OF_SMALL_DATA = 4
+# From so many stored values on, a second copy of them, gene by gene, is worth making for many sweeps.
+MANY_VALUES = 1 << 19
 # Stored values that are read from a file at once, unless a limit of memory says otherwise: enough that starting to
 # read, and the chunks of the file that two pieces share, do not count.
 PIECE_VALUES = 1 << 24
@@ -109,13 +112,16 @@ class InMemory(_OnThreads):
 
     def each(self, work: Work[T], H: Any = None) -> Iterator[T]:
         def on_block(rows: slice) -> T:
-            return work(cell_slice(self._X, rows), rows_of(H, rows))
+            return work(self._block(rows), rows_of(H, rows))
 
         if len(self._spans) == 1:
-            yield work(self._X, H)
+            yield work(self._block(self._spans[0]), H)
             return
         with single_threaded_blas():
             yield from (map if self._threads == 1 else self._pool.map)(on_block, self._spans)
+
+    def _block(self, rows: slice) -> Any:
+        return self._X if len(self._spans) == 1 else cell_slice(self._X, rows)
 
     def rows(self, cells: np.ndarray) -> Any:
         return self._X[cells]
@@ -124,6 +130,22 @@ class InMemory(_OnThreads):
         source = copy(self)
         source._threads = 1
         return source
+
+    def two_ways(self) -> Source:
+        """The same cells, each block gene by gene as well, where they are sparse: for many sweeps that may be rough."""
+        return _TwoWays(self) if sparse.issparse(self._X) and stored_size(self._X) >= MANY_VALUES else self
+
+
+class _TwoWays(InMemory):
+    """Sparse cells in memory whose blocks are held both ways."""
+
+    def __init__(self, cells: InMemory) -> None:
+        self.__dict__.update(cells.__dict__)
+        made = self._pool.map(lambda rows: two_ways(cells._block(rows)), self._spans)
+        self._held = {rows.start: block for rows, block in zip(self._spans, made, strict=True)}
+
+    def _block(self, rows: slice) -> Any:
+        return self._held[rows.start]
 
 
 class InFile(_OnThreads):

@@ -18,7 +18,7 @@ from genesieve.core.objective import CellStep, Penalty, gram_of, half_squared_re
 CANCELLATION = 1e-12
 # The tolerance is relative to the objective, or to this share of ||X||^2 where programs leave less than that: to halve
 # what is next to nothing is worth no iteration.
-NEXT_TO_NOTHING = 1e-3
+NEXT_TO_NOTHING = 1e-2
 # Objectives this close are of one minimum, reached with another rounding.
 SAME_MINIMUM = 1e-6
 # Relative difference of objectives from which on fits count as different minima.

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import subprocess
 import sys
 import weakref
@@ -21,7 +22,7 @@ from scipy import sparse
 import genesieve as gs
 from genesieve.core.cells import sources, streamed
 from genesieve.core.cells.blocks import FROM_ZERO, Blocks
-from genesieve.core.cells.sources import InFile, InMemory
+from genesieve.core.cells.sources import InFile, InMemory, as_values
 from genesieve.core.cells.stored import StoredCSR, StoredDense
 from genesieve.core.cells.streamed import TO_ROWS, as_source
 from genesieve.core.cells.transform import Transform
@@ -282,6 +283,39 @@ def test_values_that_cannot_be_are_refused_wherever_they_are(tmp_path, monkeypat
         with pytest.raises(ValueError, match=r"X must be finite and not negative, got (missing|values)") as caught:
             refused()
         one_line(caught)
+
+
+@pytest.mark.parametrize("transform", [Transform(), TRANSFORM], ids=["plain", "transformed"])
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.uint16, np.int64])
+def test_many_values_are_looked_at_as_few_are(monkeypatch, kind, transform):
+    shuffled_rows = [shuffled(CSR, twice=twice).astype(kind) for twice in ([False, True] if kind == np.float64 else [False])]
+    for X in (sparse.csr_array(CSR.astype(kind)), *shuffled_rows):
+        monkeypatch.setattr(sources, "FEW_VALUES", 1 << 20)
+        few = as_values(X, transform, sources.floating(kind))
+        monkeypatch.setattr(sources, "FEW_VALUES", 0)
+        many = as_values(X, transform, sources.floating(kind))
+        for part in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(many, part), getattr(few, part))
+
+
+@pytest.mark.parametrize("values", [0, 1 << 20], ids=["many", "few"])
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (-1.0, "X must be finite and not negative, got values from -1 to "),
+        (np.nan, "X must be finite and not negative, got missing values"),
+        (np.inf, "X must be finite and not negative, got values from 1 to inf"),
+        (2e15, "X must have values up to 1e+15 in float32, got 2e+15: divide X by it"),
+    ],
+)
+def test_values_are_refused_in_the_same_words_however_many_there_are(monkeypatch, values, value, message):
+    monkeypatch.setattr(sources, "FEW_VALUES", values)
+    X = sparse.csr_array(CSR)
+    X.data = X.data.copy()
+    X.data[17] = value
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        as_values(X, TRANSFORM, X.dtype)
+    one_line(caught)
 
 
 @pytest.mark.parametrize("file", ["h5ad", "zarr 3"])

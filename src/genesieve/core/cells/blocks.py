@@ -18,7 +18,7 @@ from scipy import sparse
 
 from genesieve.core.cells.products import times, transposed_times
 from genesieve.core.cells.sources import InMemory, Source, Sums, available_threads
-from genesieve.core.cells.sums import GeneSums, count_genes, gains_of_mean, gene_sums
+from genesieve.core.cells.sums import GeneSums, cells_with, gains_of_mean, gene_sums
 from genesieve.core.cells.transform import row_sums
 from genesieve.core.constraints import largest
 from genesieve.core.objective import CellStep, gram_of, half_squared_residual
@@ -158,13 +158,19 @@ class Blocks:
 
     def survey(self) -> Survey:
         """In how many cells every gene is seen, and the total of every cell."""
-        seen, totals = zip(*self._source.each(_look_through), strict=True)
-        return Survey(np.sum(seen, axis=0), np.concatenate(totals))
+        seen, totals = np.zeros(self.shape[1], dtype=np.int64), []
+        for block_seen, block_totals in self._source.each(_look_through):
+            seen += block_seen
+            totals.append(block_totals)
+        return Survey(seen, np.concatenate(totals))
 
     def gene_products(self, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``X^T H`` (genes, rank) and the sum of squares of every gene (genes,), gene weights aside."""
-        cross, squares = zip(*self._source.each(_products_with, H), strict=True)
-        return np.sum(cross, axis=0), np.sum(squares, axis=0)
+        cross, squares = np.zeros((self.shape[1], H.shape[1])), np.zeros(self.shape[1])
+        for block_cross, block_squares in self._source.each(_products_with, H):
+            cross += block_cross
+            squares += block_squares
+        return cross, squares
 
     def squared_residual(self, W: np.ndarray, sweep: Sweep) -> float:
         if self._weights is None:
@@ -271,8 +277,7 @@ def _squares(weights: np.ndarray | None, X: Any, H: np.ndarray | None) -> Sums:
 def _look_through(X: Any, H: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Cells that show each gene, and the total of each cell."""
     if sparse.issparse(X):
-        seen = count_genes(X.data, X.indices, X.shape[1])[0]
-        return seen, row_sums(X.data, X.indptr)
+        return cells_with(X.data, X.indices, X.shape[1]), row_sums(X.data, X.indptr)
     return np.count_nonzero(X > 0, axis=0), X.sum(axis=1, dtype=np.float64)
 
 

@@ -21,8 +21,9 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
-from genesieve.core.cells.stored import Rows, csr_of
-from genesieve.core.cells.transform import Transform
+from genesieve.core.cells.intact import csr_of
+from genesieve.core.cells.stored import Rows
+from genesieve.core.cells.transform import FEW_VALUES, Transform, look_over
 
 # Stored values in a block, at most and at least: few enough that blocks balance over threads and their temporaries
 # stay in cache, enough to hide the cost of a task and of adding up its sums. Between the two, data is cut into some
@@ -200,16 +201,28 @@ class InFile(_OnThreads):
 
 def as_values(X: Any, transform: Transform, dtype: np.dtype[Any]) -> Any:
     """Values as read, checked and transformed; whoever reads from elsewhere can check them nowhere else."""
-    X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
-    stored = X.data if sparse.issparse(X) else X
-    smallest, largest = (stored.min(), stored.max()) if stored.size else (0, 0)
+    if not isinstance(X, sparse.csr_array):  # to make one, SciPy looks at every index
+        X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+    X = X.astype(dtype) if X.dtype.kind in "biu" else X  # floats that hold them exactly
+    if not sparse.issparse(X):
+        check_range(X, dtype)
+        return transform.of_block(X.astype(dtype, copy=False))
+    if X.dtype == dtype and X.nnz > FEW_VALUES:
+        look = look_over(X.data, X.indices, X.indptr, FARTHEST[dtype])
+        if look.in_range and look.in_order:
+            return transform.of_block(X, look.totals)
+    check_range(X.data, dtype)
+    return transform.of_block(canonical(X if X.dtype == dtype else X.astype(dtype)))
+
+
+def check_range(values: np.ndarray, dtype: np.dtype[Any]) -> None:
+    """Raise unless values are finite, not negative, and not too large to be worked on in the type."""
+    smallest, largest = (values.min(), values.max()) if values.size else (0, 0)
     if not (smallest >= 0 and np.isfinite(largest)):
         problem = "missing values" if np.isnan(smallest) else f"values from {smallest:g} to {largest:g}"
         raise ValueError(f"X must be finite and not negative, got {problem}")
     if float(largest) > FARTHEST[dtype]:
         raise ValueError(f"X must have values up to {FARTHEST[dtype]:g} in {dtype}, got {largest:g}: divide X by it")
-    X = X if X.dtype == dtype else X.astype(dtype)
-    return transform(canonical(X) if sparse.issparse(X) else X)
 
 
 def stacked(parts: list[Any]) -> Any:

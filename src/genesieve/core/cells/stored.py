@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from genesieve.core.cells.intact import check_ends, check_indices
+from genesieve.core.cells.intact import check_ends, check_indices, csr_of
 
 
 class Rows(Protocol):
@@ -79,10 +79,3 @@ def storable(dtype: Any) -> np.dtype[Any]:
     """The type as SciPy can hold it: in the byte order of the machine, and not of half precision."""
     dtype = np.dtype(dtype).newbyteorder("=")
     return np.dtype(np.float32) if dtype == np.float16 else dtype
-
-
-def csr_of(values: np.ndarray, genes: np.ndarray, ends: np.ndarray, n_genes: int) -> sparse.csr_array:
-    """Compressed rows of these very arrays: nothing is copied, nothing checked."""
-    X = sparse.csr_array((len(ends) - 1, n_genes), dtype=values.dtype)
-    X.data, X.indices, X.indptr = values, genes, ends
-    return X

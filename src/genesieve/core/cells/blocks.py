@@ -7,11 +7,11 @@ blocks are, in memory, in a file or on a cluster, is the business of a source.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from enum import Enum
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -27,6 +27,13 @@ from genesieve.core.objective import CellStep, gram_of, half_squared_residual
 # little elsewhere on another processor, and clusters on a graph of neighbours far elsewhere. Beyond it, the last passes
 # are in the precision of X; programs are placed and settled on fewer cells.
 DOUBLE_CELLS = 20_000
+
+
+T = TypeVar("T")
+
+
+def _same(usages: np.ndarray) -> Any:
+    return usages
 
 
 class NoUsages(Enum):
@@ -196,9 +203,9 @@ class Blocks:
     def usages(self, W: np.ndarray, step: CellStep) -> np.ndarray:
         return np.concatenate(list(self.each_usages(W, step)))
 
-    def each_usages(self, W: np.ndarray, step: CellStep) -> Iterator[np.ndarray]:
-        """The same block by block, in their order, for what need not hold them all."""
-        return self._source.each(partial(_solve_block, self._weigh(W).astype(self.dtype), step))
+    def each_usages(self, W: np.ndarray, step: CellStep, then: Callable[[np.ndarray], T] = _same) -> Iterator[T]:
+        """The same block by block, in their order, for what need not hold them all; what ``then`` makes of each."""
+        return self._source.each(partial(_solve_and, self._weigh(W).astype(self.dtype), step, then))
 
     def part(self, cells: np.ndarray, n_genes: int, required: np.ndarray | None = None) -> tuple[Blocks, np.ndarray]:
         every_gene = n_genes >= self.shape[1]
@@ -254,6 +261,10 @@ def as_type(dtype: np.dtype[Any], *factors: np.ndarray) -> list[np.ndarray]:
 def _solve_block(W: np.ndarray, step: CellStep, X: Any, H: np.ndarray | None) -> np.ndarray:
     products = times(X, W)
     return step(np.zeros_like(products) if H is None else H, products).astype(W.dtype, copy=False)
+
+
+def _solve_and(W: np.ndarray, step: CellStep, then: Callable[[np.ndarray], T], X: Any, H: np.ndarray | None) -> T:
+    return then(_solve_block(W, step, X, H))
 
 
 def _sweep_block(W: np.ndarray, step: CellStep, X: Any, H: np.ndarray | None) -> tuple[np.ndarray, ...]:

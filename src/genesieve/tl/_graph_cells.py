@@ -16,7 +16,6 @@ from genesieve.core.objective import CellStep, Overlap, gram_of
 from genesieve.interpret.graph import Cells
 from genesieve.interpret.groups import directions as at_unit_length
 
-
 T = TypeVar("T")
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scanpy as sc
@@ -226,7 +228,7 @@ def test_a_look_finds_what_is_out_of_range_or_out_of_order(values, genes, ends):
     ends = np.array([0, *sorted(ends), 6], dtype=np.int32)
     look = look_over(values, genes, ends, 1e15)
     assert look.in_range == bool(((values >= 0) & (values <= np.float32(1e15))).all())
-    rows = [genes[first:last] for first, last in zip(ends[:-1], ends[1:], strict=True)]
+    rows = [genes[first:last] for first, last in pairwise(ends)]
     assert look.in_order == all((np.diff(row) > 0).all() for row in rows)
 
 

@@ -34,10 +34,15 @@ BLOCKS_OF_SMALL_DATA = 4
 # Stored values that are read from a file at once, unless a limit of memory says otherwise: enough that starting to
 # read, and the chunks of the file that two pieces share, do not count.
 PIECE_VALUES = 1 << 24
+# Values that are not packed are read in smaller pieces, of so many for each thread: those that went leave their memory
+# to the next, where the system would have to clear new one, and most of it is in the cache.
+PLAIN_PIECE_VALUES = 1 << 21
 # And at most, whatever the limit: larger pieces are read no faster, and places within one are counted in 32 bits.
 MOST_PIECE_VALUES = 1 << 25
 # Pieces in memory at a time: one that is worked on, the next, whose blocks wait for a thread, and one being read.
 PIECES_HELD = 3
+# Pieces that the system is told of before they are read, so that a disk is never idle; they are in its cache by then.
+PIECES_EXPECTED = 4
 # Stored values between two wanted cells that are read and dropped: that takes no longer than to start reading anew.
 GAP_VALUES = 1 << 17
 
@@ -142,7 +147,8 @@ class InFile(_OnThreads):
         self._spans = block_spans(stored.shape, stored.size)
         self._threads = min(available_threads(n_jobs), len(self._spans))
         values = PIECE_VALUES if piece_bytes is None else piece_bytes / stored.value_bytes
-        self._piece_values = min(values, MOST_PIECE_VALUES)
+        most = MOST_PIECE_VALUES if stored.unit > 1 else max(self._threads, 2) * PLAIN_PIECE_VALUES
+        self._piece_values = min(values, most, MOST_PIECE_VALUES)
         self._pieces = pieces(stored, self._spans, self._piece_values)
         self.shape: tuple[int, int] = self._transform.shape(stored.shape)
         self.dtype: np.dtype[Any] = floating(stored.dtype)
@@ -176,16 +182,22 @@ class InFile(_OnThreads):
 
     def _read_ahead(self) -> Iterator[tuple[list[slice], Any]]:
         """The blocks of every piece and its values, each read while the one before is worked on."""
-        coming = self._reader.submit(self._read, cells_of(self._pieces[0]))
+        coming = self._reader.submit(self._read_piece, 0)
         try:
-            for spans, following in zip(self._pieces, [*self._pieces[1:], None], strict=True):
+            for number, spans in enumerate(self._pieces):
                 piece = coming.result()
-                if following is not None:
-                    coming = self._reader.submit(self._read, cells_of(following))
+                if number + 1 < len(self._pieces):
+                    coming = self._reader.submit(self._read_piece, number + 1)
                 yield spans, piece
                 del piece
         finally:
             coming.cancel()
+
+    def _read_piece(self, number: int) -> Any:
+        """A piece; the system is told of one that comes later, and with the first of all until then."""
+        for later in self._pieces[number + PIECES_EXPECTED if number else 1 :][: 1 if number else PIECES_EXPECTED]:
+            self._stored.expect(cells_of(later))
+        return self._read(cells_of(self._pieces[number]))
 
     def _read(self, cells: slice) -> Any:
         try:

@@ -162,7 +162,7 @@ def _total(data, first, stop, largest, largest_count, whole):  # type: ignore[no
 
     Counts are added as whole numbers, many at once; others one by one, or their order would tell.
     """
-    beyond, broken, counted = 0, 0, 0
+    beyond, broken, counted = 0, 0, np.int64(0)
     for j in range(first, stop):
         value = data[j]
         beyond += not ((value >= 0) & (value <= largest))

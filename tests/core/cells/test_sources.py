@@ -211,9 +211,10 @@ def test_any_rows_of_a_file_are_those_of_the_matrix(cells, gap, block):
         patch.setattr(sources, "GAP_VALUES", gap)
         patch.setattr(sources, "BLOCK_VALUES", block)
         for stored, X in ((StoredCSR(CSR.data, CSR.indices, CSR.indptr, CSR.shape), CSR), (StoredDense(DENSE), DENSE)):
-            found = InFile(stored).rows(cells)
-            assert sparse.issparse(found) == sparse.issparse(X)
-            np.testing.assert_array_equal(found.toarray() if sparse.issparse(found) else found, DENSE[cells])
+            for piece in (1e9, 200.0, 8.0):
+                found = InFile(stored, piece_bytes=piece).rows(cells)
+                assert sparse.issparse(found) == sparse.issparse(X)
+                np.testing.assert_array_equal(found.toarray() if sparse.issparse(found) else found, DENSE[cells])
 
 
 # ------------------------------------------------------------------------------------------------ what files may hold

@@ -173,8 +173,16 @@ class InFile(_OnThreads):
                 block.cancel()
 
     def rows(self, cells: np.ndarray) -> Any:
-        parts = [self._pick(run) for run in runs_of(self._stored, cells, self._piece_values)]
-        return as_values(stacked(parts), self._transform, self.dtype)
+        parts: list[Any] = []
+        read: list[Any] = []  # as they are stored, which may be many more values than are kept: no more than a piece
+        size = 0
+        for run in runs_of(self._stored, cells, self._piece_values):
+            read.append(self._pick(run))
+            size += stored_size(read[-1])
+            if size >= self._piece_values:
+                parts.append(as_values(stacked(read), self._transform, self.dtype))
+                read, size = [], 0
+        return stacked([*parts, as_values(stacked(read), self._transform, self.dtype)] if read else parts)
 
     def _pick(self, cells: list[int]) -> Any:
         first, last = (cells[0], cells[-1] + 1) if cells else (0, 0)
@@ -239,6 +247,8 @@ def check_range(values: np.ndarray, dtype: np.dtype[Any]) -> None:
 
 def stacked(parts: list[Any]) -> Any:
     """Runs of cells, dense or sparse, as one matrix."""
+    if len(parts) == 1:
+        return parts[0]
     return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
 
 

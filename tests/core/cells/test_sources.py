@@ -587,13 +587,12 @@ def test_places_within_a_piece_fit_32_bits_however_much_memory_there_is():
     assert max(Huge().count(sources.cells_of(piece)) for piece in found) <= sources.MOST_PIECE_VALUES < 2**31
 
 
-def test_plain_values_are_read_in_small_pieces_and_packed_ones_in_large(monkeypatch):
-    monkeypatch.setattr(sources, "BLOCK_VALUES", 1 << 20)
-    plain, packed = Huge(), Huge()
-    packed.unit = 1 << 20
-    for n_jobs in (1, 2, 8):
-        sizes = [InFile(each, n_jobs=n_jobs)._piece_values for each in (plain, packed)]
-        assert sizes == [max(n_jobs, 2) * sources.PLAIN_PIECE_VALUES, sources.PIECE_VALUES]
+def test_pieces_are_of_some_values_a_thread_and_of_some_chunks():
+    plain, packed, finely_packed = Huge(), Huge(), Huge()
+    packed.unit, finely_packed.unit = 1 << 20, 1000
+    for n_jobs, sizes in ((1, (4, 8, 4)), (2, (4, 8, 4)), (8, (16, 16, 16))):
+        for stored_cells, millions in zip((plain, packed, finely_packed), sizes, strict=True):
+            assert InFile(stored_cells, n_jobs=n_jobs)._piece_values == millions << 20
 
 
 def test_memory_does_not_grow_over_passes(tmp_path, monkeypatch):

@@ -31,12 +31,11 @@ from genesieve.core.cells.transform import FEW_VALUES, Transform, look_over
 BLOCK_VALUES = 1 << 21
 SMALL_BLOCK_VALUES = 1 << 17
 BLOCKS_OF_SMALL_DATA = 4
-# Stored values that are read from a file at once, unless a limit of memory says otherwise: enough that starting to
-# read, and the chunks of the file that two pieces share, do not count.
-PIECE_VALUES = 1 << 24
-# Values that are not packed are read in smaller pieces, of so many for each thread: those that went leave their memory
-# to the next, where the system would have to clear new one, and most of it is in the cache.
-PLAIN_PIECE_VALUES = 1 << 21
+# Stored values that are read from a file at once, for each thread: pieces that went leave their memory to the next,
+# where the system would have to clear new one, and most of it is in the cache.
+PIECE_VALUES = 1 << 21
+# Chunks in a piece of values that are packed, at least: those that two pieces share are unpacked twice.
+CHUNKS_A_PIECE = 8
 # And at most, whatever the limit: larger pieces are read no faster, and places within one are counted in 32 bits.
 MOST_PIECE_VALUES = 1 << 25
 # Pieces in memory at a time: one that is worked on, the next, whose blocks wait for a thread, and one being read.
@@ -146,9 +145,10 @@ class InFile(_OnThreads):
         self._stored, self._transform = stored, transform or Transform()
         self._spans = block_spans(stored.shape, stored.size)
         self._threads = min(available_threads(n_jobs), len(self._spans))
-        values = PIECE_VALUES if piece_bytes is None else piece_bytes / stored.value_bytes
-        most = MOST_PIECE_VALUES if stored.unit > 1 else max(self._threads, 2) * PLAIN_PIECE_VALUES
-        self._piece_values = min(values, most, MOST_PIECE_VALUES)
+        values = max(self._threads, 2) * PIECE_VALUES
+        values = max(values, CHUNKS_A_PIECE * stored.unit) if stored.unit > 1 else values
+        room = np.inf if piece_bytes is None else piece_bytes / stored.value_bytes
+        self._piece_values = min(values, room, MOST_PIECE_VALUES)
         self._pieces = pieces(stored, self._spans, self._piece_values)
         self.shape: tuple[int, int] = self._transform.shape(stored.shape)
         self.dtype: np.dtype[Any] = floating(stored.dtype)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import mmap
 import os
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 import genesieve as gs
-from genesieve import workflow
+from genesieve import _damage, workflow
 from genesieve.core.cells.intact import check_intact
 
 N_CELLS, N_GENES = 40, 30
@@ -531,6 +532,21 @@ def test_a_table_that_is_its_own_column_is_refused(tmp_path, open_file, name, no
         file["obs"].attrs[note] = name if note == "_index" else [name]
     with pytest.raises(gs.io.FileError, match=r"the table 'obs' has itself, or what it stands in, as its column"):
         open_file(tmp_path / "data.h5ad")
+
+
+@pytest.mark.parametrize("reach", [8, 1 << 18])
+def test_damage_is_found_in_files_that_are_looked_through_window_by_window(tmp_path, monkeypatch, reach):
+    """At either end of a file that is larger than what is looked at, wherever windows end."""
+    page = mmap.ALLOCATIONGRANULARITY
+    monkeypatch.setattr(_damage, "WINDOW", page)
+    monkeypatch.setattr(_damage, "REACH", reach * page)
+    path = tmp_path / "data.h5"
+    for start in (page - 4, 3 * page - 1, 24 * page - 16 * 3):
+        content = bytearray(24 * page)
+        content[start : start + 16] = _damage.SIGNATURE + (48).to_bytes(8, "little")
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=f"the texts at byte {start} break off at byte {start + 16}"):
+            _damage._check_heaps(path)
 
 
 @pytest.mark.parametrize("compression", [None, "gzip"])

@@ -15,6 +15,7 @@ import gzip
 import json
 import mmap
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,9 +24,12 @@ from typing import Any
 __all__ = ["check_codecs", "check_hdf5", "check_matrix_market", "check_text", "closed_on_failure"]
 
 SIGNATURE = b"GCOL\x01\x00\x00\x00"  # with the version and three reserved bytes, so that chance does not write it
+OF_COLLECTION = re.compile(re.escape(SIGNATURE))  # quicker than `find`, which goes byte by byte
 HEADER = 16  # bytes, of a collection and of each object in it
 # How much of a file is looked through at either end: texts stand before and after the values of X, which may be large.
 REACH = 1 << 30
+# Bytes of it that are in memory at a time, whole pages.
+WINDOW = 1 << 24
 # Groups in one another, and in all: where Python gives up on deeper ones, h5py keeps its lock, which threads wait for.
 DEEPEST, MOST_GROUPS = 64, 20_000
 METADATA = {".zarray", ".zgroup", ".zmetadata", "zarr.json"}  # of zarr
@@ -72,12 +76,13 @@ def _check_heaps(path: Path) -> None:
 def _collections(held: mmap.mmap) -> Iterator[int]:
     """Where collections start."""
     size = len(held)
-    stretches = [(0, size)] if size <= 2 * REACH else [(0, REACH), (size - REACH, size)]
+    stretches = [(0, size)] if size <= 2 * REACH else [(0, REACH), ((size - REACH) // WINDOW * WINDOW, size)]
     for first, last in stretches:
-        start = held.find(SIGNATURE, first, last)
-        while start >= 0:
-            yield start
-            start = held.find(SIGNATURE, start + 1, last)
+        for begun in range(first, last, WINDOW):
+            end = min(begun + WINDOW + len(SIGNATURE) - 1, last)  # one that is cut by the window's end, too
+            yield from [found.start() for found in OF_COLLECTION.finditer(held, begun, end)]
+            if hasattr(mmap, "MADV_DONTNEED"):  # what was looked through would count as memory of this process
+                held.madvise(mmap.MADV_DONTNEED, begun, end - begun)
 
 
 def _standstill(held: mmap.mmap, start: int) -> int | None:

@@ -11,6 +11,7 @@ import math
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from scipy import sparse
 
 from genesieve.interpret.groups import by_size, margin
 from genesieve.interpret.joining import View, join, join_alike, root
+from genesieve.interpret.neighbours import Voters
 
 # Nearest neighbours of a cell, scanpy's default, and the least share of them that joins two cells, Seurat's.
 NEIGHBOURS = 15
@@ -85,12 +87,15 @@ class Reference:
     def follow(self, others: Cells) -> Clusters:
         """Clusters of other cells: where most of the nearest cells are, over all views."""
         votes, k = np.zeros((len(others), self.n_clusters)), min(NEIGHBOURS, len(self.cells))
-        rows = np.repeat(np.arange(len(others)), k)
-        for mine, theirs in zip(self.cells.views, others.views, strict=True):
-            found = self.labels[_nearest(mine.points, k, theirs.points)].ravel()
-            counts = sparse.coo_array((np.full(len(found), mine.weight), (rows, found)), shape=votes.shape)
-            votes += counts.toarray()
+        for voters, mine, theirs in zip(self._voters, self.cells.views, others.views, strict=True):
+            voters.vote(theirs.points, k, mine.weight, votes)
         return Clusters(votes.argmax(axis=1), margin(votes))
+
+    @cached_property
+    def _voters(self) -> list[Voters]:
+        """The cells in every view."""
+        points = (_told_apart(view.points.astype(np.float64)) for view in self.cells.views)
+        return [Voters(np.ascontiguousarray(each), self.labels) for each in points]
 
 
 def n_directions(rank: int) -> int:

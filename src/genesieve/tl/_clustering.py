@@ -58,7 +58,7 @@ def find_clusters(
     )
     reference = keep_some(cells, found.labels if known is None else found.labels[chosen])
     if some is not source and known is None:
-        found = settled(together(map(reference.follow, sight.each(source, n_jobs=n_jobs))), chosen, found)
+        found = settled(together(sight.each(source, reference.follow, n_jobs=n_jobs)), chosen, found)
         places = places_by_size(found.labels, reference.n_clusters)  # those of the graph's cells were in another order
         found = found._replace(labels=places[found.labels])
         reference = replace(reference, labels=places[reference.labels])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from genesieve.core.cells.sources import Source
 from genesieve.core.objective import CellStep, Overlap, gram_of
 from genesieve.interpret.graph import Cells
 from genesieve.interpret.groups import directions as at_unit_length
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -44,25 +47,33 @@ class Sight:
 
     def of(self, source: Source, *, n_jobs: int | None = None) -> Cells:
         """All cells of a source, from one pass."""
-        return self._cells(np.concatenate(list(self._pass(source, n_jobs))))
+        return self._cells(np.concatenate(list(self._pass(source, n_jobs, _same))))
 
-    def each(self, source: Source, *, n_jobs: int | None = None) -> Iterator[Cells]:
-        """The same block by block."""
-        return map(self._cells, self._pass(source, n_jobs))
+    def each(self, source: Source, then: Callable[[Cells], T], *, n_jobs: int | None = None) -> Iterator[T]:
+        """What ``then`` makes of every block of them, where the block is worked on."""
+        return self._pass(source, n_jobs, partial(_seen, self, then))
 
     @property
     def step(self) -> CellStep:
         """The step that finds usages without a penalty."""
         return Overlap().cell_step(self.gram)
 
-    def _pass(self, source: Source, n_jobs: int | None) -> Iterator[np.ndarray]:
+    def _pass(self, source: Source, n_jobs: int | None, then: Callable[[np.ndarray], T]) -> Iterator[T]:
         blocks = Blocks(source, gene_weights=self.gene_weights, n_jobs=n_jobs)
         step = partial(_usages_and_scores, self.step, self.W.shape[1])
-        return blocks.each_usages(np.hstack([self.W, self.directions]), step)
+        return blocks.each_usages(np.hstack([self.W, self.directions]), step, then)
 
     def _cells(self, seen: np.ndarray) -> Cells:
         H, scores = np.split(seen, [self.W.shape[1]], axis=1)
         return Cells(at_unit_length(H), scores if self.unmeasured is None else scores + H @ self.unmeasured)
+
+
+def _same(seen: np.ndarray) -> np.ndarray:
+    return seen
+
+
+def _seen(sight: Sight, then: Callable[[Cells], T], seen: np.ndarray) -> T:
+    return then(sight._cells(seen))
 
 
 def _usages_and_scores(step: CellStep, rank: int, H: np.ndarray, cross: np.ndarray) -> np.ndarray:

@@ -148,8 +148,8 @@ def _follow(
     source = as_source(values, n_jobs=n_jobs)
     if scaling is not None:
         source = scaling.on(source, there[there] if missing == "ignore" else there)
-    cells = sight.on(there, zero_elsewhere=missing == "zero").each(source, n_jobs=n_jobs)
-    return together(map(reference.follow, cells))
+    sight = sight.on(there, zero_elsewhere=missing == "zero")
+    return together(sight.each(source, reference.follow, n_jobs=n_jobs))
 
 
 def _labels(fit: Fit, H: np.ndarray, clusters: Clusters | None) -> Labelling:

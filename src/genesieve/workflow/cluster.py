@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from genesieve.core.cells.sources import PIECE_VALUES
 from genesieve.core.cells.streamed import streamed
 from genesieve.io import RequestError, open_in_file
 
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 30
 # A cluster that is just starting has workers soon; after so long it is said that there are none, and later given up.
 PATIENCE_SECONDS, WORKER_SECONDS = 5, 300
+# Stored values of a block, at most: each takes some time to open.
+BLOCK_VALUES = 1 << 24
 # Blocks for every thread of the cluster, at least: where one is slow or lost, the others take over what it had left.
 BLOCKS_A_THREAD = 4
 
@@ -111,5 +112,5 @@ def _cells_a_block(n_cells: int, n_values: int) -> int:
     from distributed import get_client
 
     threads = sum(get_client().nthreads().values()) or 1
-    n_blocks = max(n_values / PIECE_VALUES, BLOCKS_A_THREAD * threads, 1)
+    n_blocks = max(n_values / BLOCK_VALUES, BLOCKS_A_THREAD * threads, 1)
     return max(round(n_cells / n_blocks), 1)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import subprocess
 import sys
 import weakref
@@ -19,9 +20,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import genesieve as gs
-from genesieve.core.cells import sources, streamed
+from genesieve.core.cells import sources, stored, streamed
 from genesieve.core.cells.blocks import FROM_ZERO, Blocks
-from genesieve.core.cells.sources import InFile, InMemory
+from genesieve.core.cells.sources import InFile, InMemory, as_values
 from genesieve.core.cells.stored import StoredCSR, StoredDense
 from genesieve.core.cells.streamed import TO_ROWS, as_source
 from genesieve.core.cells.transform import Transform
@@ -210,9 +211,10 @@ def test_any_rows_of_a_file_are_those_of_the_matrix(cells, gap, block):
         patch.setattr(sources, "GAP_VALUES", gap)
         patch.setattr(sources, "BLOCK_VALUES", block)
         for stored, X in ((StoredCSR(CSR.data, CSR.indices, CSR.indptr, CSR.shape), CSR), (StoredDense(DENSE), DENSE)):
-            found = InFile(stored).rows(cells)
-            assert sparse.issparse(found) == sparse.issparse(X)
-            np.testing.assert_array_equal(found.toarray() if sparse.issparse(found) else found, DENSE[cells])
+            for piece in (1e9, 200.0, 8.0):
+                found = InFile(stored, piece_bytes=piece).rows(cells)
+                assert sparse.issparse(found) == sparse.issparse(X)
+                np.testing.assert_array_equal(found.toarray() if sparse.issparse(found) else found, DENSE[cells])
 
 
 # ------------------------------------------------------------------------------------------------ what files may hold
@@ -284,6 +286,41 @@ def test_values_that_cannot_be_are_refused_wherever_they_are(tmp_path, monkeypat
         one_line(caught)
 
 
+@pytest.mark.parametrize("transform", [Transform(), TRANSFORM], ids=["plain", "transformed"])
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.uint16, np.int64])
+def test_many_values_are_looked_at_as_few_are(monkeypatch, kind, transform):
+    shuffled_rows = [
+        shuffled(CSR, twice=twice).astype(kind) for twice in ([False, True] if kind == np.float64 else [False])
+    ]
+    for X in (sparse.csr_array(CSR.astype(kind)), *shuffled_rows):
+        monkeypatch.setattr(sources, "FEW_VALUES", 1 << 20)
+        few = as_values(X, transform, sources.floating(kind))
+        monkeypatch.setattr(sources, "FEW_VALUES", 0)
+        many = as_values(X, transform, sources.floating(kind))
+        for part in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(many, part), getattr(few, part))
+
+
+@pytest.mark.parametrize("values", [0, 1 << 20], ids=["many", "few"])
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (-1.0, "X must be finite and not negative, got values from -1 to "),
+        (np.nan, "X must be finite and not negative, got missing values"),
+        (np.inf, "X must be finite and not negative, got values from 1 to inf"),
+        (2e15, "X must have values up to 1e+15 in float32, got 2e+15: divide X by it"),
+    ],
+)
+def test_values_are_refused_in_the_same_words_however_many_there_are(monkeypatch, values, value, message):
+    monkeypatch.setattr(sources, "FEW_VALUES", values)
+    X = sparse.csr_array(CSR)
+    X.data = X.data.copy()
+    X.data[17] = value
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        as_values(X, TRANSFORM, X.dtype)
+    one_line(caught)
+
+
 @pytest.mark.parametrize("file", ["h5ad", "zarr 3"])
 def test_columns_are_refused_with_the_command_that_makes_them_rows(tmp_path, monkeypatch, file):
     stored = FILES[file](CSR.tocsc(), tmp_path)
@@ -320,6 +357,26 @@ def test_rows_that_do_not_fit_together_are_refused(tmp_path, broken, message):
     with pytest.raises((ValueError, OSError), match=message) as caught:
         fit(hdf5_rows(tmp_path, CSR, **broken))
     one_line(caught)
+
+
+@pytest.mark.parametrize("chunks", [None, (16,), (600,)])
+def test_the_system_is_told_of_the_bytes_that_hold_the_values(tmp_path, monkeypatch, chunks):
+    with h5py.File(tmp_path / "rows.h5", "w") as file:
+        for name in ("data", "indices", "indptr"):
+            file.create_dataset(name, data=getattr(CSR, name), chunks=chunks if name != "indptr" else None)
+    content, told = (tmp_path / "rows.h5").read_bytes(), []
+    monkeypatch.setattr(stored.os, "posix_fadvise", lambda handle, place, size, advice: told.append((place, size)))
+    monkeypatch.setattr(stored, "STRETCH", 16)
+    with h5py.File(tmp_path / "rows.h5", "r") as file:
+        rows = StoredCSR(file["data"], file["indices"], file["indptr"], CSR.shape)
+        rows.expect(slice(30, 50))
+        hinted = b"".join(content[place : place + size] for place, size in told)
+        for part in ("data", "indices"):
+            assert getattr(CSR[30:50], part).tobytes() in hinted
+        told.clear()
+        rows.expect(slice(0, 0))
+    rows.expect(slice(30, 50))  # of a file that is closed: a hint says nothing
+    assert sum(size for _, size in told) <= 2 * 4 * 1200
 
 
 # ------------------------------------------------------------------------------------------------ broken files
@@ -396,7 +453,7 @@ class Watched:
     """Dense cells that note when they are read, and how many of the pieces read are still in memory."""
 
     dtype = np.dtype(np.float64)
-    value_bytes = 8
+    value_bytes, unit = 8, 1
 
     def __init__(self, n_pieces, cells_a_piece=1):
         self.shape = (n_pieces * cells_a_piece, 4)
@@ -419,6 +476,9 @@ class Watched:
         piece = np.repeat(np.arange(cells.start, cells.stop, dtype=float)[:, None], 4, axis=1)
         weakref.finalize(piece, self._let_go)
         return piece
+
+    def expect(self, cells):
+        """Nothing is fetched."""
 
     def _let_go(self):
         with self._changed:
@@ -514,7 +574,7 @@ def test_pieces_are_all_blocks_in_their_order_and_as_large_as_they_may_be(sizes,
 class Huge:
     """Many dense cells that nobody reads."""
 
-    dtype, value_bytes, shape = np.dtype(np.float32), 4, (10_000_000, 1000)
+    dtype, value_bytes, unit, shape = np.dtype(np.float32), 4, 1, (10_000_000, 1000)
     size = shape[0] * shape[1]
 
     def count(self, cells):
@@ -525,6 +585,14 @@ def test_places_within_a_piece_fit_32_bits_however_much_memory_there_is():
     found = InFile(Huge(), piece_bytes=1e15)._pieces
     assert len(found) > 1
     assert max(Huge().count(sources.cells_of(piece)) for piece in found) <= sources.MOST_PIECE_VALUES < 2**31
+
+
+def test_pieces_are_of_some_values_a_thread_and_of_some_chunks():
+    plain, packed, finely_packed = Huge(), Huge(), Huge()
+    packed.unit, finely_packed.unit = 1 << 20, 1000
+    for n_jobs, sizes in ((1, (4, 8, 4)), (2, (4, 8, 4)), (8, (16, 16, 16))):
+        for stored_cells, millions in zip((plain, packed, finely_packed), sizes, strict=True):
+            assert InFile(stored_cells, n_jobs=n_jobs)._piece_values == millions << 20
 
 
 def test_memory_does_not_grow_over_passes(tmp_path, monkeypatch):

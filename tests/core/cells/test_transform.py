@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scanpy as sc
@@ -9,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from genesieve.core.cells.transform import TABLE_SIZE, Transform
+from genesieve.core.cells import transform as module
+from genesieve.core.cells.transform import LARGEST_COUNT, TABLE_SIZE, Transform, look_over, row_sums
 
 RNG = np.random.default_rng(0)
 COUNTS = RNG.poisson(RNG.gamma(0.5, 3.0, 40), (30, 40)).astype(np.float64)
@@ -192,3 +195,51 @@ def test_never_dense():
     found = transform(X)
     assert found.shape == (n_cells, n_genes // 2)
     np.testing.assert_allclose(found.data, 1.0, rtol=2 * rounding(transform, np.float64))
+
+
+# ------------------------------------------------------------------------------------------------ one look at values
+
+
+values_of_rows = hnp.arrays(
+    st.sampled_from([np.float32, np.float64]),
+    (5, 7),
+    elements=st.floats(0, 1e6, width=32) | st.integers(0, 2 * LARGEST_COUNT).map(float),
+)
+
+
+@given(values_of_rows)
+def test_totals_are_sums_in_order_to_the_last_digit(dense_values):
+    X = sparse.csr_array(dense_values)
+    expected = [sum(map(float, row.data), 0.0) for row in (X[[i]] for i in range(5))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "FEW_VALUES", 0)
+        for found in (row_sums(X.data, X.indptr), look_over(X.data, X.indices, X.indptr, 1e15).totals):
+            np.testing.assert_array_equal(found, expected)
+
+
+@given(
+    hnp.arrays(
+        np.float32, 6, elements=st.floats(width=32, allow_nan=True) | st.sampled_from([0.0, -0.0, 1e15, 2e15, 3.0])
+    ),
+    hnp.arrays(np.int32, 6, elements=st.integers(0, 9)),
+    st.lists(st.integers(0, 6), max_size=4),
+)
+def test_a_look_finds_what_is_out_of_range_or_out_of_order(values, genes, ends):
+    ends = np.array([0, *sorted(ends), 6], dtype=np.int32)
+    look = look_over(values, genes, ends, 1e15)
+    assert look.in_range == bool(((values >= 0) & (values <= np.float32(1e15))).all())
+    rows = [genes[first:last] for first, last in pairwise(ends)]
+    assert look.in_order == all((np.diff(row) > 0).all() for row in rows)
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_blocks_are_transformed_as_matrices_are_and_share_only_the_places(name):
+    transform, X = TRANSFORMS[name], sparse.csr_array(COUNTS)
+    found, apart = transform.of_block(X, row_sums(X.data, X.indptr)), transform(X)
+    for part in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(found, part), getattr(apart, part))
+        if name != "nothing":
+            assert not np.shares_memory(getattr(apart, part), getattr(X, part))
+    if name != "nothing":
+        assert not np.shares_memory(found.data, X.data)
+    np.testing.assert_array_equal(X.toarray(), COUNTS)

@@ -7,18 +7,18 @@ blocks are, in memory, in a file or on a cluster, is the business of a source.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from enum import Enum
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from genesieve.core.cells.products import times, transposed_times
 from genesieve.core.cells.sources import InMemory, Source, Sums, available_threads
-from genesieve.core.cells.sums import GeneSums, count_genes, gains_of_mean, gene_sums
+from genesieve.core.cells.sums import GeneSums, cells_with, gains_of_mean, gene_sums
 from genesieve.core.cells.transform import row_sums
 from genesieve.core.constraints import largest
 from genesieve.core.objective import CellStep, gram_of, half_squared_residual
@@ -27,6 +27,13 @@ from genesieve.core.objective import CellStep, gram_of, half_squared_residual
 # little elsewhere on another processor, and clusters on a graph of neighbours far elsewhere. Beyond it, the last passes
 # are in the precision of X; programs are placed and settled on fewer cells.
 DOUBLE_CELLS = 20_000
+
+
+T = TypeVar("T")
+
+
+def _same(usages: np.ndarray) -> Any:
+    return usages
 
 
 class NoUsages(Enum):
@@ -161,13 +168,19 @@ class Blocks:
 
     def survey(self) -> Survey:
         """In how many cells every gene is seen, and the total of every cell."""
-        seen, totals = zip(*self._source.each(_look_through), strict=True)
-        return Survey(np.sum(seen, axis=0), np.concatenate(totals))
+        seen, totals = np.zeros(self.shape[1], dtype=np.int64), []
+        for block_seen, block_totals in self._source.each(_look_through):
+            seen += block_seen
+            totals.append(block_totals)
+        return Survey(seen, np.concatenate(totals))
 
     def gene_products(self, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``X^T H`` (genes, rank) and the sum of squares of every gene (genes,), gene weights aside."""
-        cross, squares = zip(*self._source.each(_products_with, H), strict=True)
-        return np.sum(cross, axis=0), np.sum(squares, axis=0)
+        cross, squares = np.zeros((self.shape[1], H.shape[1])), np.zeros(self.shape[1])
+        for block_cross, block_squares in self._source.each(_products_with, H):
+            cross += block_cross
+            squares += block_squares
+        return cross, squares
 
     def squared_residual(self, W: np.ndarray, sweep: Sweep) -> float:
         if self._weights is None:
@@ -193,9 +206,9 @@ class Blocks:
     def usages(self, W: np.ndarray, step: CellStep) -> np.ndarray:
         return np.concatenate(list(self.each_usages(W, step)))
 
-    def each_usages(self, W: np.ndarray, step: CellStep) -> Iterator[np.ndarray]:
-        """The same block by block, in their order, for what need not hold them all."""
-        return self._source.each(partial(_solve_block, self._weigh(W).astype(self.dtype), step))
+    def each_usages(self, W: np.ndarray, step: CellStep, then: Callable[[np.ndarray], T] = _same) -> Iterator[T]:
+        """The same block by block, in their order, for what need not hold them all; what ``then`` makes of each."""
+        return self._source.each(partial(_solve_and, self._weigh(W).astype(self.dtype), step, then))
 
     def part(self, cells: np.ndarray, n_genes: int, required: np.ndarray | None = None) -> tuple[Blocks, np.ndarray]:
         every_gene = n_genes >= self.shape[1]
@@ -258,6 +271,10 @@ def _solve_block(W: np.ndarray, step: CellStep, X: Any, H: np.ndarray | None) ->
     return step(np.zeros_like(products) if H is None else H, products).astype(W.dtype, copy=False)
 
 
+def _solve_and(W: np.ndarray, step: CellStep, then: Callable[[np.ndarray], T], X: Any, H: np.ndarray | None) -> T:
+    return then(_solve_block(W, step, X, H))
+
+
 def _sweep_block(W: np.ndarray, step: CellStep, X: Any, H: np.ndarray | None) -> tuple[np.ndarray, ...]:
     block = _solve_block(W, step, X, H)
     return block, transposed_times(X, block), gram_of(block)
@@ -279,8 +296,7 @@ def _squares(weights: np.ndarray | None, X: Any, H: np.ndarray | None) -> Sums:
 def _look_through(X: Any, H: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Cells that show each gene, and the total of each cell."""
     if sparse.issparse(X):
-        seen = count_genes(X.data, X.indices, X.shape[1])[0]
-        return seen, row_sums(X.data, X.indptr)
+        return cells_with(X.data, X.indices, X.shape[1]), row_sums(X.data, X.indptr)
     return np.count_nonzero(X > 0, axis=0), X.sum(axis=1, dtype=np.float64)
 
 

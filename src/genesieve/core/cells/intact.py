@@ -83,6 +83,15 @@ def _check_types(name: str, **indices: np.ndarray) -> None:
             )
 
 
+def csr_of(
+    values: np.ndarray, genes: np.ndarray, ends: np.ndarray, n_genes: int, kind: type[Any] = sparse.csr_array
+) -> Any:
+    """Compressed rows of these very arrays: nothing is copied, nothing looked at, which SciPy does for every value."""
+    X = kind((len(ends) - 1, n_genes), dtype=values.dtype)
+    X.data, X.indices, X.indptr = values, genes, ends
+    return X
+
+
 def as_compiled_code_takes(X: Any) -> None:
     """Let whole-number indices of compressed values, as any file may have them, be of a type that all code takes."""
     if not sparse.issparse(X) or X.format not in ("csr", "csc", "bsr"):
@@ -100,7 +109,11 @@ def _first_outside(indices: np.ndarray, size: int, name: str) -> int | None:
         return None
     if indices.dtype.kind not in "iu":
         raise ValueError(f"{name} is damaged: indices must be whole numbers, got {indices.dtype}")
-    if indices.min() >= 0 and indices.max() < size:
+    if indices.dtype in (np.int32, np.int64):  # one look does: without a sign, those below zero are far above
+        inside = indices.view(f"u{indices.dtype.itemsize}").max() < size
+    else:
+        inside = indices.min() >= 0 and indices.max() < size
+    if inside:
         return None
     return int(np.argmax((indices < 0) | (indices >= size)))
 

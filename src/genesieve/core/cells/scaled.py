@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import sparse
 
+from genesieve.core.cells.intact import csr_of
 from genesieve.core.cells.sources import Source, Sums, Work
-from genesieve.core.cells.stored import csr_of
 from genesieve.core.compiled import compiled
 
 T = TypeVar("T")

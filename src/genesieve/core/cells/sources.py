@@ -21,9 +21,10 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
+from genesieve.core.cells.intact import csr_of
 from genesieve.core.cells.products import two_ways
-from genesieve.core.cells.stored import Rows, csr_of
-from genesieve.core.cells.transform import Transform
+from genesieve.core.cells.stored import Rows
+from genesieve.core.cells.transform import FEW_VALUES, Transform, look_over
 
 # Stored values in a block, at most and at least: few enough that blocks balance over threads and their temporaries
 # stay in cache, enough to hide the cost of a task and of adding up its sums. Between the two, data is cut into some
@@ -33,13 +34,17 @@ SMALL_BLOCK_VALUES = 1 << 17
 BLOCKS_OF_SMALL_DATA = 4
 # From so many stored values on, a second copy of them, gene by gene, is worth making for many sweeps.
 MANY_VALUES = 1 << 19
-# Stored values that are read from a file at once, unless a limit of memory says otherwise: enough that starting to
-# read, and the chunks of the file that two pieces share, do not count.
-PIECE_VALUES = 1 << 24
+# Stored values that are read from a file at once, for each thread: pieces that went leave their memory to the next,
+# where the system would have to clear new one, and most of it is in the cache.
+PIECE_VALUES = 1 << 21
+# Chunks in a piece of values that are packed, at least: those that two pieces share are unpacked twice.
+CHUNKS_A_PIECE = 8
 # And at most, whatever the limit: larger pieces are read no faster, and places within one are counted in 32 bits.
 MOST_PIECE_VALUES = 1 << 25
 # Pieces in memory at a time: one that is worked on, the next, whose blocks wait for a thread, and one being read.
 PIECES_HELD = 3
+# Pieces that the system is told of before they are read, so that a disk is never idle; they are in its cache by then.
+PIECES_EXPECTED = 4
 # Stored values between two wanted cells that are read and dropped: that takes no longer than to start reading anew.
 GAP_VALUES = 1 << 17
 
@@ -162,8 +167,10 @@ class InFile(_OnThreads):
         self._stored, self._transform = stored, transform or Transform()
         self._spans = block_spans(stored.shape, stored.size)
         self._threads = min(available_threads(n_jobs), len(self._spans))
-        values = PIECE_VALUES if piece_bytes is None else piece_bytes / stored.value_bytes
-        self._piece_values = min(values, MOST_PIECE_VALUES)
+        values = max(self._threads, 2) * PIECE_VALUES
+        values = max(values, CHUNKS_A_PIECE * stored.unit) if stored.unit > 1 else values
+        room = np.inf if piece_bytes is None else piece_bytes / stored.value_bytes
+        self._piece_values = min(values, room, MOST_PIECE_VALUES)
         self._pieces = pieces(stored, self._spans, self._piece_values)
         self.shape: tuple[int, int] = self._transform.shape(stored.shape)
         self.dtype: np.dtype[Any] = floating(stored.dtype)
@@ -188,8 +195,16 @@ class InFile(_OnThreads):
                 block.cancel()
 
     def rows(self, cells: np.ndarray) -> Any:
-        parts = [self._pick(run) for run in runs_of(self._stored, cells, self._piece_values)]
-        return as_values(stacked(parts), self._transform, self.dtype)
+        parts: list[Any] = []
+        read: list[Any] = []  # as they are stored, which may be many more values than are kept: no more than a piece
+        size = 0
+        for run in runs_of(self._stored, cells, self._piece_values):
+            read.append(self._pick(run))
+            size += stored_size(read[-1])
+            if size >= self._piece_values:
+                parts.append(as_values(stacked(read), self._transform, self.dtype))
+                read, size = [], 0
+        return stacked([*parts, as_values(stacked(read), self._transform, self.dtype)] if read else parts)
 
     def _pick(self, cells: list[int]) -> Any:
         first, last = (cells[0], cells[-1] + 1) if cells else (0, 0)
@@ -197,16 +212,22 @@ class InFile(_OnThreads):
 
     def _read_ahead(self) -> Iterator[tuple[list[slice], Any]]:
         """The blocks of every piece and its values, each read while the one before is worked on."""
-        coming = self._reader.submit(self._read, cells_of(self._pieces[0]))
+        coming = self._reader.submit(self._read_piece, 0)
         try:
-            for spans, following in zip(self._pieces, [*self._pieces[1:], None], strict=True):
+            for number, spans in enumerate(self._pieces):
                 piece = coming.result()
-                if following is not None:
-                    coming = self._reader.submit(self._read, cells_of(following))
+                if number + 1 < len(self._pieces):
+                    coming = self._reader.submit(self._read_piece, number + 1)
                 yield spans, piece
                 del piece
         finally:
             coming.cancel()
+
+    def _read_piece(self, number: int) -> Any:
+        """A piece; the system is told of one that comes later, and with the first of all until then."""
+        for later in self._pieces[number + PIECES_EXPECTED if number else 1 :][: 1 if number else PIECES_EXPECTED]:
+            self._stored.expect(cells_of(later))
+        return self._read(cells_of(self._pieces[number]))
 
     def _read(self, cells: slice) -> Any:
         try:
@@ -222,20 +243,34 @@ class InFile(_OnThreads):
 
 def as_values(X: Any, transform: Transform, dtype: np.dtype[Any]) -> Any:
     """Values as read, checked and transformed; whoever reads from elsewhere can check them nowhere else."""
-    X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
-    stored = X.data if sparse.issparse(X) else X
-    smallest, largest = (stored.min(), stored.max()) if stored.size else (0, 0)
+    if not isinstance(X, sparse.csr_array):  # to make one, SciPy looks at every index
+        X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+    X = X.astype(dtype) if X.dtype.kind in "biu" else X  # floats that hold them exactly
+    if not sparse.issparse(X):
+        check_range(X, dtype)
+        return transform.of_block(X.astype(dtype, copy=False))
+    if X.dtype == dtype and X.nnz > FEW_VALUES:
+        look = look_over(X.data, X.indices, X.indptr, FARTHEST[dtype])
+        if look.in_range and look.in_order:
+            return transform.of_block(X, look.totals)
+    check_range(X.data, dtype)
+    return transform.of_block(canonical(X if X.dtype == dtype else X.astype(dtype)))
+
+
+def check_range(values: np.ndarray, dtype: np.dtype[Any]) -> None:
+    """Raise unless values are finite, not negative, and not too large to be worked on in the type."""
+    smallest, largest = (values.min(), values.max()) if values.size else (0, 0)
     if not (smallest >= 0 and np.isfinite(largest)):
         problem = "missing values" if np.isnan(smallest) else f"values from {smallest:g} to {largest:g}"
         raise ValueError(f"X must be finite and not negative, got {problem}")
     if float(largest) > FARTHEST[dtype]:
         raise ValueError(f"X must have values up to {FARTHEST[dtype]:g} in {dtype}, got {largest:g}: divide X by it")
-    X = X if X.dtype == dtype else X.astype(dtype)
-    return transform(canonical(X) if sparse.issparse(X) else X)
 
 
 def stacked(parts: list[Any]) -> Any:
     """Runs of cells, dense or sparse, as one matrix."""
+    if len(parts) == 1:
+        return parts[0]
     return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
 
 

@@ -17,7 +17,8 @@ import numpy as np
 from genesieve.core import starts
 from genesieve.core.cells.blocks import Blocks
 from genesieve.core.cells.scaled import Rows, Scaled, batch_sums, scaled, small_numbers
-from genesieve.core.cells.sources import InMemory, Source, single_threaded_blas
+from genesieve.core.cells.sources import InMemory, Source
+from genesieve.core.cells.threads import single_threaded_blas
 from genesieve.core.nnls import nnls
 from genesieve.core.objective import CellStep, Overlap, gram_of
 from genesieve.core.weights import variation_weights

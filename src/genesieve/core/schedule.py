@@ -13,7 +13,7 @@ from genesieve.core import budget, starts
 from genesieve.core.cells import sampling
 from genesieve.core.cells.blocks import FROM_ZERO, Cells
 from genesieve.core.cells.low_rank import LowRank, low_rank_approximation
-from genesieve.core.cells.sources import side_by_side, single_threaded_blas
+from genesieve.core.cells.threads import side_by_side, single_threaded_blas
 from genesieve.core.consensus import agreed
 from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
 from genesieve.core.objective import Penalty

@@ -7,7 +7,7 @@ import numpy as np
 from genesieve.core.cells import sampling
 from genesieve.core.cells.blocks import FROM_ZERO, Cells, NoUsages
 from genesieve.core.cells.low_rank import LowRank, low_rank_approximation, svd
-from genesieve.core.cells.sources import side_by_side
+from genesieve.core.cells.threads import side_by_side
 from genesieve.core.constraints import NonNegative, RowSparse
 from genesieve.core.objective import Overlap, gram_of
 from genesieve.core.solvers import Callback, Factors, Journal, Problem, Result, bcd, best_of, fine_tolerance

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from genesieve.core.cells.sources import Source, available_threads, single_threaded_blas
+from genesieve.core.cells.sources import Source
 from genesieve.core.cells.streamed import as_source
+from genesieve.core.cells.threads import available_threads, single_threaded_blas
 from genesieve.selection.batches import without_batches
 from genesieve.selection.evidence import Evidence, Tell, gather, teller
 from genesieve.selection.held_out import FALSE_DISCOVERIES, Gains, adjusted, gains_of

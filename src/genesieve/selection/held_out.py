@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import f as fisher
 from scipy.stats import false_discovery_control
 
-from genesieve.core.cells.sources import side_by_side
+from genesieve.core.cells.threads import side_by_side
 from genesieve.selection.spectrum import leading
 from genesieve.selection.standardise import TINY
 

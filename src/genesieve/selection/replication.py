@@ -13,7 +13,7 @@ import numpy as np
 from genesieve.core import starts
 from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells
 from genesieve.core.cells.low_rank import LowRank, low_rank_approximation
-from genesieve.core.cells.sources import side_by_side
+from genesieve.core.cells.threads import side_by_side
 from genesieve.core.constraints import NonNegative
 from genesieve.core.objective import Overlap, gram_of
 from genesieve.core.solvers import LOW_RANK, Factors, Problem, bcd, fine_tolerance

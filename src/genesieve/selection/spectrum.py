@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from genesieve.core.cells.sources import side_by_side
+from genesieve.core.cells.threads import side_by_side
 from genesieve.selection.standardise import TINY, equalise
 
 SIGN_DRAWS = 2

@@ -11,7 +11,7 @@ import pandas as pd
 from genesieve._anndata import check_unique_genes, own, select_genes
 from genesieve._slots.read import Fit, read_column, read_fit
 from genesieve._slots.write import write_found
-from genesieve.core.cells.sources import single_threaded_blas
+from genesieve.core.cells.threads import single_threaded_blas
 from genesieve.core.usages import score_cells
 from genesieve.interpret.genes import specificity
 from genesieve.interpret.panels import (

@@ -15,8 +15,8 @@ from genesieve._checks import check_integer, listing
 from genesieve._random import as_generator
 from genesieve._slots.write import write_fit, write_found
 from genesieve.core.cells.blocks import Blocks
-from genesieve.core.cells.sources import available_threads, side_by_side
 from genesieve.core.cells.streamed import as_source
+from genesieve.core.cells.threads import available_threads, side_by_side
 from genesieve.core.constraints import largest
 from genesieve.core.objective import gram_of, half_squared_residual
 from genesieve.core.weights import variation_weights

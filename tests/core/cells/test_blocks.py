@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from genesieve.core.cells import blocks as blocks_module
-from genesieve.core.cells import sources
+from genesieve.core.cells import sources, threads
 from genesieve.core.cells.blocks import Blocks
 from genesieve.core.objective import Overlap, gram_of
 
@@ -97,8 +97,8 @@ def test_a_part_has_the_chosen_cells_and_the_largest_genes(storage, weights):
 
 
 def test_threads():
-    assert sources.available_threads(3) == 3
-    assert sources.available_threads(None) == sources.available_threads(-1) >= 1
+    assert threads.available_threads(3) == 3
+    assert threads.available_threads(None) == threads.available_threads(-1) >= 1
 
 
 def test_never_dense():

@@ -17,8 +17,9 @@ import numpy as np
 from scipy import sparse
 
 from genesieve.core.cells.products import times, transposed_times
-from genesieve.core.cells.sources import InMemory, Source, Sums, available_threads
+from genesieve.core.cells.sources import InMemory, Source, Sums
 from genesieve.core.cells.sums import GeneSums, cells_with, gains_of_mean, gene_sums
+from genesieve.core.cells.threads import available_threads
 from genesieve.core.cells.transform import row_sums
 from genesieve.core.constraints import largest
 from genesieve.core.objective import CellStep, gram_of, half_squared_residual

@@ -13,7 +13,8 @@ import numpy as np
 
 from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Cells, NoUsages, Sweep, Usages
 from genesieve.core.cells.sampling import WHOLE_CELLS, sample
-from genesieve.core.cells.sources import InMemory, single_threaded_blas
+from genesieve.core.cells.sources import InMemory
+from genesieve.core.cells.threads import single_threaded_blas
 from genesieve.core.constraints import largest
 from genesieve.core.objective import CellStep, gram_of, half_squared_residual
 

@@ -16,17 +16,8 @@ from weakref import WeakSet
 import numpy as np
 
 from genesieve.core.cells.intact import check_intact
-from genesieve.core.cells.sources import (
-    Source,
-    Sums,
-    Work,
-    add,
-    as_values,
-    floating,
-    rows_of,
-    single_threaded_blas,
-    stacked,
-)
+from genesieve.core.cells.sources import Source, Sums, Work, add, as_values, floating, rows_of, stacked
+from genesieve.core.cells.threads import single_threaded_blas
 from genesieve.core.cells.transform import Transform
 
 # Sums that are added in one task. Small enough to free the memory of blocks soon, large enough to need few tasks.

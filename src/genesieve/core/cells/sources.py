@@ -6,12 +6,10 @@ a Dask cluster, are the only ones that know how X is stored.
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from copy import copy
 from functools import cached_property, reduce
 from itertools import pairwise
@@ -19,11 +17,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
-from threadpoolctl import ThreadpoolController
 
 from genesieve.core.cells.intact import csr_of
 from genesieve.core.cells.products import two_ways
 from genesieve.core.cells.stored import Rows
+from genesieve.core.cells.threads import available_threads, single_threaded_blas
 from genesieve.core.cells.transform import FEW_VALUES, Transform, look_over
 
 # Stored values in a block, at most and at least: few enough that blocks balance over threads and their temporaries
@@ -51,7 +49,6 @@ GAP_VALUES = 1 << 17
 # The largest value may be this far from 1, either way: beyond it, squares of sums of squares leave what the type holds.
 FARTHEST = {np.dtype(np.float32): 1e15, np.dtype(np.float64): 1e60}
 
-S = TypeVar("S")
 T = TypeVar("T")
 Work = Callable[[Any, Any], T]
 """From a block of X and its rows of H, or None, to whatever is wanted of them."""
@@ -342,29 +339,3 @@ def cell_slice(X: Any, rows: slice) -> Any:
     first, last = X.indptr[rows.start], X.indptr[rows.stop]
     ends = X.indptr[rows.start : rows.stop + 1] - first
     return csr_of(X.data[first:last], X.indices[first:last], ends, X.shape[1])
-
-
-def available_threads(n_jobs: int | None) -> int:
-    """Threads to use: ``None`` or -1 for every core this process may run on."""
-    if n_jobs is None or n_jobs == -1:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return n_jobs
-
-
-def side_by_side(work: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
-    """What ``work`` returns for each item, on threads of their own."""
-    with single_threaded_blas(), ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, items))
-
-
-@contextmanager
-def single_threaded_blas() -> Iterator[None]:
-    """Keep BLAS from starting threads of its own under ours."""
-    global _controller
-    if _controller is None:
-        _controller = ThreadpoolController()
-    with _controller.limit(limits=1, user_api="blas"):
-        yield
-
-
-_controller: ThreadpoolController | None = None  # looking up the loaded libraries takes milliseconds: do it once

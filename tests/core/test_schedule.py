@@ -37,3 +37,22 @@ def test_a_fit_settles_finer_than_it_ends_and_no_finer_at_a_higher_rank(rank, to
     assert schedule.PLAIN_SETTLE_TOLERANCE * tol <= settles_to(2)
     assert settles_to(2) <= settles_to(rank) <= tol
     assert settles_to(rank) <= settles_to(2 * rank)
+
+
+def test_seeds_of_a_consensus_look_at_the_same_cells_and_genes(monkeypatch):
+    cells, genes, rank = 2100, 600, 3  # more cells than a sample has, more genes than starts are tried on
+    rng = np.random.default_rng(0)
+    groups, levels = np.arange(cells) % rank, 0.05 + 2 * rng.random((rank, genes)) ** 4
+    counts = sparse.csr_array(rng.poisson(levels[groups]).astype(float))
+    on_what, plain_fits = [], starts.plain_fits
+
+    def watched(cells, *others, **options):
+        on_what.append((cells.shape, cells.squared_norm))
+        return plain_fits(cells, *others, **options)
+
+    monkeypatch.setattr(starts, "plain_fits", watched)
+    for seed in (1, 2):
+        gs.SSNMF(rank, n_genes=500, n_restarts=2, consensus=True, random_state=seed).fit(counts)
+    (shape, squares), (other_shape, other_squares) = on_what
+    assert shape == other_shape == (cells, 500)
+    assert squares == pytest.approx(other_squares, rel=1e-5)

@@ -35,3 +35,22 @@ def test_many_quick_steps_on_sparse_cells_lead_where_those_on_dense_ones_do(monk
         for store in (X.astype(np.float32), X.toarray().astype(np.float32))
     ]
     assert fits[0].objective_ == pytest.approx(fits[1].objective_, rel=1e-6)
+
+
+def test_seeds_of_a_consensus_look_at_the_same_cells_and_genes(monkeypatch):
+    cells, genes, rank = 2100, 600, 3  # more cells than a sample has, more genes than starts are tried on
+    rng = np.random.default_rng(0)
+    groups, levels = np.arange(cells) % rank, 0.05 + 2 * rng.random((rank, genes)) ** 4
+    counts = sparse.csr_array(rng.poisson(levels[groups]).astype(float))
+    on_what, plain_fits = [], starts.plain_fits
+
+    def watched(cells, *others, **options):
+        on_what.append((cells.shape, cells.squared_norm))
+        return plain_fits(cells, *others, **options)
+
+    monkeypatch.setattr(starts, "plain_fits", watched)
+    for seed in (1, 2):
+        gs.SSNMF(rank, n_genes=500, n_restarts=2, consensus=True, random_state=seed).fit(counts)
+    (shape, squares), (other_shape, other_squares) = on_what
+    assert shape == other_shape == (cells, 500)
+    assert squares == pytest.approx(other_squares, rel=1e-5)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from genesieve.core import budget, starts
 from genesieve.core.cells import sampling
 from genesieve.core.cells.blocks import FROM_ZERO, Cells
-from genesieve.core.cells.low_rank import LowRank, low_rank_approximation
+from genesieve.core.cells.low_rank import LowRank, explained, low_rank_approximation
 from genesieve.core.cells.threads import side_by_side, single_threaded_blas
 from genesieve.core.consensus import agreed
-from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse
+from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse, largest
 from genesieve.core.objective import Penalty
 from genesieve.core.solvers import (
     FINISH,
@@ -50,8 +50,6 @@ FINALISTS = 4
 # Up to so many cells a fit with a budget goes on to the fine tolerance: its last passes settle which genes are in, and
 # with them the usages of programs of few genes (docs/programs.md).
 BUDGET_FEW_CELLS = sampling.SETTLE_CELLS
-# A consensus looks at up to so many cells: on fewer, seeds would agree each on what its own draw of cells shows.
-CONSENSUS_CELLS = sampling.SETTLE_CELLS
 
 
 class WarmStart(NamedTuple):
@@ -100,9 +98,9 @@ class Schedule:
     # ------------------------------------------------------------------------------------------------ the steps
 
     def _place(self, many: Cells, problem: Problem, rng: np.random.Generator, journal: Journal) -> WarmStart:
-        """Fit few of the cells, on the genes that count most in them."""
+        """Fit few of the cells, on the genes that count most in them; all for a consensus, or each seed has its own."""
         n_genes = max(sampling.SAMPLE_GENES, self.n_genes or 0, self.rank)
-        n_cells = CONSENSUS_CELLS if self.consensus else sampling.SAMPLE_CELLS
+        n_cells = many.shape[0] if self.consensus else sampling.SAMPLE_CELLS
         few = sampling.sample(many, rng, n_cells=n_cells, n_genes=n_genes, required=self.required)
         cells, start = self._start(few.cells, problem, rng, journal, genes=few.genes)
         early = self._early(problem, cells, fine_tolerance(self.rank), genes=few.genes)
@@ -120,7 +118,7 @@ class Schedule:
         if placed is None:
             cells, placed = self._start(many, problem, rng, journal)
         else:
-            cells = low_rank_approximation(many, self.rank, rng, near=placed.directions)
+            cells = low_rank_approximation(many, self.rank, rng, near=placed.directions, thorough=bool(self.consensus))
             placed = self._lowest(placed, problem, cells)
         as_is = self._settles_as_is(many)
         journal.enter(SETTLE)
@@ -252,27 +250,37 @@ class Schedule:
     ) -> tuple[Cells, WarmStart]:
         """Cells (on these genes) on their leading directions, where that saves work, and the start by its name."""
         journal.enter(PLACE, self._n_placing_fits)
-        approximated = partial(low_rank_approximation, rank=self.rank, rng=rng, thorough=bool(self.consensus))
-        approximation = approximated(cells)
+        if self.consensus:
+            return self._agreed_start(cells, problem, rng, journal)
+        approximation = low_rank_approximation(cells, self.rank, rng)
         first = self._first(approximation, problem, rng, journal, cells is not problem.cells)
         journal.advance()
         if not self._tries_starts:
             return approximation, WarmStart(first, problem.penalty)
-        chosen = self._choose(cells, first.W, rng)
-        on_chosen = approximated(chosen.cells)
-        tried = self._plain_fits(on_chosen, rng, journal)
-        found = agreed(tried) if self.consensus else None
+        chosen = self._choose(cells, rng, lambda n: starts.best_rows(cells, first.W, n).any(axis=1))
+        on_chosen = low_rank_approximation(chosen.cells, self.rank, rng)
+        tried = starts.plain_fits(on_chosen, self.rank, rng.spawn(self._n_chosen_starts), journal, n_starts=1)
         if isinstance(on_chosen, LowRank):
-            approximation = approximated(cells, near=chosen.embed(on_chosen.directions))
-        if found is not None:
-            factors = Factors(FROM_ZERO, chosen.embed(found.W))
-            return approximation, WarmStart(factors, problem.penalty, stability=found.stability)
+            approximation = low_rank_approximation(cells, self.rank, rng, near=chosen.embed(on_chosen.directions))
         alike = replace(problem, cells=on_chosen, constraint=NonNegative())
         led = self._led(alike, [fit.factors for fit in tried], journal)
         finalists = [Factors(FROM_ZERO, chosen.embed(fit.factors.W)) for fit in different_minima(led)[:FINALISTS]]
         on_all = self._early(problem, approximation, fine_tolerance(self.rank), genes=genes)
         minima = [fit.factors for fit in different_minima(self._led(on_all, [*finalists, first], journal))]
         return approximation, WarmStart(minima[0], problem.penalty, others=tuple(minima[1:]))
+
+    def _agreed_start(
+        self, cells: Cells, problem: Problem, rng: np.random.Generator, journal: Journal
+    ) -> tuple[Cells, WarmStart]:
+        """Cells on their leading directions, and what plain fits agree on; by their starts alone seeds differ."""
+        approximation = low_rank_approximation(cells, self.rank, rng, thorough=True)
+        gains = explained(approximation, self.rank, rng) - cells.baseline_gains
+        chosen, on_chosen = self._choose(cells, rng, lambda n: largest(gains, n)), approximation
+        if len(chosen.genes) < cells.shape[1]:
+            on_chosen = low_rank_approximation(chosen.cells, self.rank, rng, thorough=True)
+        found = agreed(starts.plain_fits(on_chosen, self.rank, rng.spawn(self.consensus), journal))
+        factors = Factors(FROM_ZERO, chosen.embed(found.W))
+        return approximation, WarmStart(factors, problem.penalty, stability=found.stability)
 
     def _first(self, cells: Cells, problem: Problem, rng: np.random.Generator, journal: Journal, few: bool) -> Factors:
         """The start by its name; where it is a fit of X itself, the journal is told of its objectives."""
@@ -303,27 +311,22 @@ class Schedule:
     @property
     def _n_placing_fits(self) -> int:
         """Fits until programs are placed, at most: the first and the last, and those of the starts that are tried."""
-        if not self._tries_starts:
-            return 2
-        return 2 + (self.consensus or 2 * self._n_chosen_starts + min(FINALISTS, self._n_chosen_starts) + 1)
+        if self.consensus:
+            return 1 + self.consensus  # it needs no first one
+        n_starts = self._n_chosen_starts
+        return 2 + (2 * n_starts + min(FINALISTS, n_starts) + 1 if self._tries_starts else 0)
 
     @property
     def _n_chosen_starts(self) -> int:
         return CHOSEN_STARTS if self.rank <= starts.MANY_PROGRAMS else CHOSEN_STARTS_OF_MANY
 
-    def _choose(self, cells: Cells, W: np.ndarray, rng: np.random.Generator) -> sampling.Sample:
-        """The cells on the genes that programs W explain best; on all genes where all are kept."""
+    def _choose(self, cells: Cells, rng: np.random.Generator, best: Callable[[int], ArrayLike]) -> sampling.Sample:
+        """The cells on so many genes, the ``best`` (a mask); on all genes where all are kept."""
         n_genes = min(budget.chosen(self.rank), cells.shape[1])
         if n_genes == cells.shape[1] or not self._keeps_budget:
             return sampling.sample(cells, rng, n_cells=cells.shape[0], n_genes=cells.shape[1])
-        genes = np.asarray(starts.best_rows(cells, W, n_genes).any(axis=1))
+        genes = np.asarray(best(n_genes))
         return sampling.sample(cells, rng, n_cells=cells.shape[0], n_genes=int(genes.sum()), required=genes)
-
-    def _plain_fits(self, cells: Cells, rng: np.random.Generator, journal: Journal) -> list[Result]:
-        """Fits without a penalty, each from a random start."""
-        alone, rngs = cells.on_one_thread(), rng.spawn(self.consensus or self._n_chosen_starts)
-        fit = journal.noting(lambda rng: starts.plain_fit(alone, self.rank, rng, n_starts=1))
-        return side_by_side(fit, rngs, cells.threads)
 
     def _led(self, problem: Problem, tried: Sequence[Factors], journal: Journal) -> list[Result]:
         """Where weaker penalties lead some starts."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from genesieve.core.cells import sampling
@@ -102,6 +104,15 @@ def plain_fit(
         return _plain_fit(cells, best, EARLY_ITERATIONS, tol, Journal(watch))
     fitted = _plain_fit(approximation, best, EARLY_ITERATIONS, tol)
     return _plain_fit(cells, fitted.factors, NMF_LAST_ITERATIONS, tol, Journal(watch))
+
+
+def plain_fits(
+    cells: Cells, rank: int, rngs: Sequence[np.random.Generator], journal: Journal, *, n_starts: int | None = None
+) -> list[Result]:
+    """Plain fits side by side, each from the best of a few random starts of its own; ``nmf`` says more."""
+    alone = cells.on_one_thread()
+    fit = journal.noting(lambda rng: plain_fit(alone, rank, rng, n_starts=n_starts))
+    return side_by_side(fit, rngs, cells.threads)
 
 
 def _plain_fit(cells: Cells, start: Factors, max_iter: int, tol: float, journal: Journal | None = None) -> Result:

@@ -6,7 +6,15 @@ from scipy import sparse
 
 from genesieve.core.cells import low_rank
 from genesieve.core.cells.blocks import FROM_ZERO, Blocks
-from genesieve.core.cells.low_rank import LowRank, leading_scores, low_rank_approximation, products, project, subspace
+from genesieve.core.cells.low_rank import (
+    LowRank,
+    explained,
+    leading_scores,
+    low_rank_approximation,
+    products,
+    project,
+    subspace,
+)
 from genesieve.core.objective import Overlap, gram_of
 
 RNG = np.random.default_rng(0)
@@ -86,6 +94,32 @@ def test_thorough_directions_hold_the_leading_ones_whatever_the_seed_and_more_of
         )
         np.testing.assert_allclose(np.linalg.norm(thorough.T @ leading, axis=0), 1.0, atol=1e-6)
         assert np.linalg.norm(X @ thorough) > np.linalg.norm(X @ rough)
+
+
+def test_thorough_directions_near_others_are_of_all_cells_and_draw_none():
+    cells = Blocks(RNG.random((2200, 200)))  # more than a sample has
+    near = np.linalg.qr(RNG.standard_normal((200, 4 + low_rank.EXTRA_DIRECTIONS)))[0]
+    one, other = (
+        low_rank_approximation(cells, 4, np.random.default_rng(seed), near=near, thorough=True) for seed in (1, 2)
+    )
+    np.testing.assert_allclose(one.directions, other.directions, atol=1e-12)
+    np.testing.assert_allclose(one.directions, subspace(cells, near), atol=1e-12)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+@pytest.mark.parametrize("width", [None, 30])
+def test_what_leading_directions_explain_of_genes_is_that_of_a_singular_value_decomposition(width, weights):
+    cells = Blocks(X, gene_weights=weights) if width is None else on_leading_directions(width, weights)[0]
+    _, scale, right = np.linalg.svd(X.toarray() * (1.0 if weights is None else weights))
+    expected = ((right[:RANK].T * scale[:RANK]) ** 2).sum(axis=1)
+    np.testing.assert_allclose(explained(cells, RANK, np.random.default_rng(0)), expected, atol=1e-3 * expected.max())
+
+
+def test_more_directions_explain_no_less_and_no_more_than_there_is():
+    cells, _ = on_leading_directions(GENES)
+    gains = [explained(cells, rank, np.random.default_rng(0)) for rank in (1, 4, GENES)]
+    assert np.all(np.diff(gains, axis=0) >= -1e-6)
+    np.testing.assert_allclose(gains[-1], (X.toarray() ** 2).sum(axis=0), atol=1e-8)
 
 
 def test_data_is_approximated_once_and_only_where_that_saves_something():

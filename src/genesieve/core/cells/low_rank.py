@@ -28,8 +28,8 @@ FEW_DIRECTIONS = 40
 CELLS_A_BLOCK = 500
 MOST_BLOCKS = 8
 # Steps of subspace iteration from random directions, and from directions near by: what is left the last passes mend.
-# Thorough ones go on until seeds hardly differ: fits of two rough approximations end in other minima, however many
-# there are of them (docs/programs.md).
+# Thorough ones go on, on all cells, until seeds hardly differ: fits of two rough approximations end in other minima,
+# however many there are of them (docs/programs.md).
 ROUNDS, ROUNDS_FROM_NEAR, THOROUGH_ROUNDS = 2, 1, 10
 # Extra directions and rounds of the subspace iteration behind a truncated SVD.
 SVD_OVERSAMPLING = 10
@@ -109,7 +109,7 @@ def low_rank_approximation(
     if isinstance(cells, LowRank) or least_saving * width >= min(cells.shape):
         return cells
     some = cells if thorough else sample(cells, rng, n_genes=cells.shape[1]).cells
-    rounds = THOROUGH_ROUNDS if thorough else ROUNDS if near is None else ROUNDS_FROM_NEAR
+    rounds = ROUNDS_FROM_NEAR if near is not None else THOROUGH_ROUNDS if thorough else ROUNDS
     directions = rng.standard_normal((cells.shape[1], width)) if near is None else near
     for _ in range(rounds):
         directions = subspace(some, directions)
@@ -132,18 +132,30 @@ def subspace(cells: Cells, directions: np.ndarray) -> np.ndarray:
     return np.linalg.qr(cells.sweep(directions, FROM_ZERO, products).cross)[0]
 
 
-def svd(cells: Cells, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Leading singular triplets by subspace iteration: each sweep with H = X W gives X^T X W."""
-    width = min(rank + SVD_OVERSAMPLING, *cells.shape)
-    basis = np.linalg.qr(rng.standard_normal((cells.shape[1], width)))[0]  # (genes, width)
-    for _ in range(SVD_ROUNDS):
-        basis = subspace(cells, basis)
+def svd(
+    cells: Cells, rank: int, rng: np.random.Generator, *, basis: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Leading singular triplets by subspace iteration: each sweep with H = X W gives X^T X W.
+
+    An orthonormal ``basis`` (genes, width) that holds them is taken as it is.
+    """
+    if basis is None:
+        width = min(rank + SVD_OVERSAMPLING, *cells.shape)
+        basis = np.linalg.qr(rng.standard_normal((cells.shape[1], width)))[0]  # (genes, width)
+        for _ in range(SVD_ROUNDS):
+            basis = subspace(cells, basis)
     sweep = cells.sweep(basis, FROM_ZERO, products)
     squares, rotation = np.linalg.eigh(sweep.gram)
     squares, rotation = squares[::-1][:rank], rotation[:, ::-1][:, :rank]
     scale = np.sqrt(np.maximum(squares, 0.0))
     left = (cells.usages(basis, products) if isinstance(sweep.H, NoUsages) else sweep.H) @ rotation
     return np.divide(left, scale, out=np.zeros_like(left), where=scale > 0), scale, basis @ rotation
+
+
+def explained(cells: Cells, rank: int, rng: np.random.Generator) -> np.ndarray:
+    """The sum of squares of every gene (genes,) that the ``rank`` leading directions explain."""
+    _, scale, directions = svd(cells, rank, rng, basis=cells.directions if isinstance(cells, LowRank) else None)
+    return np.asarray(((directions * scale).astype(np.float64) ** 2).sum(axis=1))
 
 
 def products(H: np.ndarray, cross: np.ndarray) -> np.ndarray:

@@ -24,6 +24,14 @@ def planted(effect=0.5):
     return adata
 
 
+@cache
+def several_types():
+    """Eight types that differ less, and two activities, without effects; read only."""
+    adata = gs.datasets.programs("medium", n_cells=800, n_genes=1000, n_types=8, n_activities=2, random_state=1)
+    gs.pp.prepare(adata, min_cells=0.3)
+    return adata
+
+
 def batches_of(adata):
     return adata.obs["batch"].to_numpy(dtype=str)
 
@@ -153,6 +161,22 @@ def test_scales_follow_the_planted_factors_not_the_composition():
     raised = adata.varm["true_raised"].any(axis=1)
     spread, naive = (np.abs(np.log(pair[1] / pair[0]))[raised].mean() for pair in (scales, means))
     assert spread < 0.6 * naive
+
+
+def test_usages_leave_to_scales_what_batches_do_to_the_genes_of_a_type(monkeypatch):
+    adata, rng = several_types(), np.random.default_rng(0)
+    batch, true = rng.integers(N_BATCHES, size=adata.n_obs), rng.normal(0.0, 0.5, (N_BATCHES, adata.n_vars))
+    source = InMemory((adata.X.toarray() * np.exp(true)[batch]).astype(np.float32))
+    raised = adata.varm["true_raised"].astype(float)
+    raised -= raised.mean(axis=0)
+
+    def missed():
+        off = np.log(estimate_scales(source, batch, raised.shape[1], np.random.default_rng(0))) - true
+        return np.linalg.lstsq(raised, (off - off.mean(axis=0)).T)[0].std()  # by program and batch
+
+    penalised = missed()
+    monkeypatch.setattr("genesieve.core.batches.ORTHOGONALITY", 0.0)
+    assert penalised < 0.8 * missed()
 
 
 # ------------------------------------------------------------------------------------------------ new cells

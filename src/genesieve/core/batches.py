@@ -20,13 +20,17 @@ from genesieve.core.cells.scaled import Rows, Scaled, batch_sums, scaled, small_
 from genesieve.core.cells.sources import InMemory, Source
 from genesieve.core.cells.threads import single_threaded_blas
 from genesieve.core.nnls import nnls
-from genesieve.core.objective import CellStep, Overlap, gram_of
+from genesieve.core.objective import CellStep, RelativeOverlap, gram_of
 from genesieve.core.weights import variation_weights
 
 # Cells that scales and programs are found on in turn, and the rounds of it; then so many rounds on all cells.
 SAMPLE_CELLS = 4000
 ROUNDS = 15
 LAST_ROUNDS = 1
+# The penalty that usages are found under: a cell that may use all programs at once mixes them to follow what its batch
+# does, and scales find the less of it. With half of it, that of a fit, programs that all cells share come and go
+# from draw to draw, and scales take more of which types a batch has; twice as much changes little (docs/batches.md).
+ORTHOGONALITY = 0.1
 # Rounds before that one goes on from: programs follow what is left of a batch, so that each finds but a part of it.
 MEMORY = 2
 # Of the sum of squares of the moves, added before they are solved for: rounds may repeat each other to the last digit.
@@ -160,7 +164,7 @@ def _round(
     source: Source, batch: np.ndarray, sums: BatchSums, scales: np.ndarray, W: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """One pass: the best H for W, the best W for H, and the scales that both find."""
-    step = Overlap().cell_step(gram_of(W * weights[:, None]))
+    step = RelativeOverlap(ORTHOGONALITY).cell_step(gram_of(W * weights[:, None]))
     cross, gram, usages = _pass(source, batch, scales, W * weights[:, None] ** 2, step)
     W = nnls(gram, cross, W)
     seen = sums.sizes[:, None] > 0  # a sample may lack a batch

@@ -38,7 +38,7 @@ MOST_BITS = 62
 FIRST_SWEEPS = 8
 FIRST_SWEEPS_FROM_ZERO = 32
 NARROW = 24
-# Coordinate sweeps of a step that need not be exact; of wide rows fewer do, whose sweeps cost the most (docs/ranks.md).
+# Coordinate sweeps of a step that need not be exact; of wide rows fewer do, whose sweeps cost the most.
 FEW_SWEEPS = 6
 FEW_SWEEPS_OF_WIDE_ROWS = 4
 WIDE = 32

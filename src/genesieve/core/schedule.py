@@ -45,7 +45,7 @@ WEAKER_PENALTIES = (0.0, 0.4)
 # With a budget so many starts are tried, on chosen genes. They end in few minima, and the lowest there need not be so
 # on all genes: up to so many of them, and the first fit, go on to all, where the lowest is kept.
 CHOSEN_STARTS = 6
-CHOSEN_STARTS_OF_MANY = 2  # programs: there the starts end as low as each other (docs/ranks.md)
+CHOSEN_STARTS_OF_MANY = 2  # programs: there the starts end as low as each other (docs/how-it-is-fast.md)
 FINALISTS = 4
 # Up to so many cells a fit with a budget goes on to the fine tolerance: its last passes settle which genes are in, and
 # with them the usages of programs of few genes (docs/programs.md).

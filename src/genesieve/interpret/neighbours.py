@@ -22,7 +22,7 @@ class Voters:
 
     @cached_property
     def _lifted(self) -> np.ndarray:
-        """What queries, with a one behind them, are multiplied by for half their squared distances .
+        """What queries, with a one behind them, are multiplied by for half their squared distances.
 
         (dimensions + 1, points); what is the same for all points is left out.
         """

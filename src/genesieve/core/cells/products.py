@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from genesieve.core.cells.intact import csr_of
 from genesieve.core.compiled import compiled
 
 # Multiplications from which on compiled loops are worth loading; below, SciPy is as quick.
@@ -28,8 +29,7 @@ class TwoWays(sparse.csr_array):  # type: ignore[misc]
 
 def two_ways(X: sparse.csr_array) -> TwoWays:
     """The same values, which are not copied, and a copy of them gene by gene."""
-    both = TwoWays(X.shape, dtype=X.dtype)
-    both.data, both.indices, both.indptr = X.data, X.indices, X.indptr
+    both: TwoWays = csr_of(X.data, X.indices, X.indptr, X.shape[1], TwoWays)
     both.by_gene = sparse.csr_array(X.T)
     return both
 

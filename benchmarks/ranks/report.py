@@ -34,7 +34,7 @@ def measure(results: Results) -> str:
     """What the times are, and of how many seeds."""
     threads, seeds = max(results.values("n_jobs")), 1 + max(results.values("seed"))
     kind = "processor seconds of one thread" if threads == 1 else f"by the clock, on {threads} threads for everyone"
-    return f"Times are {kind}, in the median over {seeds} seeds."
+    return f"Times are {kind}, in the median over the seeds that were run, {seeds} at most."
 
 
 def section(results: Results, name: str, matrix: Matrix) -> str:

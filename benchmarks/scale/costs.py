@@ -1,6 +1,6 @@
 """What a pass over cells in a file costs, step by step: processor time of one thread for each stored value.
 
-``python -m benchmarks.scale.costs atlas.h5ad`` prints the table of `docs/scale.md`.
+``python -m benchmarks.scale.costs atlas.h5ad`` prints the table of `docs/how-it-is-fast.md`.
 """
 
 from __future__ import annotations

@@ -47,29 +47,33 @@ class Sight:
 
     def of(self, source: Source, *, n_jobs: int | None = None) -> Cells:
         """All cells of a source, from one pass."""
-        return self._cells(np.concatenate(list(self._pass(source, n_jobs, _same))))
+        return self._cells(self._blocks(source, n_jobs).usages(self._products, self._step_and_scores))
 
     def each(self, source: Source, then: Callable[[Cells], T], *, n_jobs: int | None = None) -> Iterator[T]:
         """What ``then`` makes of every block of them, where the block is worked on."""
-        return self._pass(source, n_jobs, partial(_seen, self, then))
+        blocks = self._blocks(source, n_jobs)
+        return blocks.each_usages(self._products, self._step_and_scores, partial(_seen, self, then))
 
     @property
     def step(self) -> CellStep:
         """The step that finds usages without a penalty."""
         return Overlap().cell_step(self.gram)
 
-    def _pass(self, source: Source, n_jobs: int | None, then: Callable[[np.ndarray], T]) -> Iterator[T]:
-        blocks = Blocks(source, gene_weights=self.gene_weights, n_jobs=n_jobs)
-        step = partial(_usages_and_scores, self.step, self.W.shape[1])
-        return blocks.each_usages(np.hstack([self.W, self.directions]), step, then)
+    def _blocks(self, source: Source, n_jobs: int | None) -> Blocks:
+        return Blocks(source, gene_weights=self.gene_weights, n_jobs=n_jobs)
+
+    @property
+    def _products(self) -> np.ndarray:
+        """What cells are multiplied by (genes, rank + width)."""
+        return np.hstack([self.W, self.directions])
+
+    @property
+    def _step_and_scores(self) -> CellStep:
+        return partial(_usages_and_scores, self.step, self.W.shape[1])
 
     def _cells(self, seen: np.ndarray) -> Cells:
         H, scores = np.split(seen, [self.W.shape[1]], axis=1)
         return Cells(at_unit_length(H), scores if self.unmeasured is None else scores + H @ self.unmeasured)
-
-
-def _same(seen: np.ndarray) -> np.ndarray:
-    return seen
 
 
 def _seen(sight: Sight, then: Callable[[Cells], T], seen: np.ndarray) -> T:

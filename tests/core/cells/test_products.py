@@ -1,4 +1,4 @@
-"""Products of cells with factors in another precision: those of SciPy, without a copy of the values."""
+"""Products of cells with factors: those of SciPy, in the higher of both precisions."""
 
 from __future__ import annotations
 
@@ -25,6 +25,18 @@ def test_products_are_those_in_double_precision(indices):
     exact = X.toarray().astype(np.float64)
     np.testing.assert_allclose(products.times(stored, W), exact @ W, rtol=1e-14)
     np.testing.assert_allclose(products.transposed_times(stored, H), exact.T @ H, rtol=1e-14)
+
+
+@pytest.mark.usefixtures("_work")
+@pytest.mark.parametrize("used", [0, 1, 15, 16])
+@pytest.mark.parametrize("values", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_genes_that_are_not_in_use_change_nothing(dtype, values, used):
+    few = RNG.random((30, products.DROPPING_RANK)).astype(dtype)
+    few[RNG.permutation(30)[used:]] = 0
+    found = products.times(X.astype(values), few)
+    assert found.dtype == np.result_type(values, dtype)
+    np.testing.assert_allclose(found, X.astype(np.float64) @ few, rtol=1e-14 if found.dtype == np.float64 else 1e-5)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -1,7 +1,7 @@
-"""Products of sparse cells in single precision with factors in double precision, without a copy of the values.
+"""Products of sparse cells with factors, where SciPy's can be beaten: they give the same sums in the same order.
 
-SciPy would turn all values of a block to double precision first, and its loops are made for any processor. These give
-the same sums in the same order.
+SciPy's loops are made for any processor, and it would first turn all values of a block to the precision of the factor.
+Under a budget, most rows of W are zero: values of genes that are not in use are dropped before ``X W``.
 
 Cells that are visited many times may be held gene by gene as well (`TwoWays`): ``X^T H`` then reads the usages of a
 block, which stay in a near cache, and writes every gene once, instead of all genes again and again.
@@ -19,6 +19,9 @@ from genesieve.core.compiled import compiled
 
 # Multiplications from which on compiled loops are worth loading; below, SciPy is as quick.
 LEAST_WORK = 1 << 23
+# To drop values takes as long as to multiply them by about ten columns: worth it from so many columns on, where at most
+# this share of the genes is in use.
+DROPPING_RANK, DROPPING_SHARE = 16, 0.5
 
 
 class TwoWays(sparse.csr_array):  # type: ignore[misc]
@@ -37,18 +40,34 @@ def two_ways(X: sparse.csr_array) -> TwoWays:
 def times(X: Any, W: np.ndarray) -> np.ndarray:
     """``X W`` (cells, rank) of some cells."""
     if _by_gene(X) is not None:  # half as much of W to read, which is what takes the time; sums are in double precision
-        return _times(X.data, X.indices, X.indptr, np.ascontiguousarray(W, dtype=X.dtype))
-    if not _is_mixed(X, W):
+        return _rows_times(X, W.astype(X.dtype, copy=False), np.float64)
+    if not _is_much(X, W):
         return np.asarray(X @ W)
-    return _times(X.data, X.indices, X.indptr, np.ascontiguousarray(W))
+    used = W.any(axis=1)
+    drops = W.shape[1] >= DROPPING_RANK and used.mean() <= DROPPING_SHARE
+    return _rows_times(_on_genes(X, used) if drops else X, W, np.result_type(X.dtype, W.dtype))
+
+
+def _rows_times(X: Any, W: np.ndarray, dtype: Any) -> np.ndarray:
+    """``X W`` with sums of this type."""
+    products = np.zeros((X.shape[0], W.shape[1]), dtype=dtype)
+    _times(X.data, X.indices, X.indptr, np.ascontiguousarray(W), products.dtype.type(0), products)
+    return products
+
+
+def _on_genes(X: Any, used: np.ndarray) -> Any:
+    """The values of X on some genes (a mask); the others are as good as zero."""
+    values, genes, ends = np.empty_like(X.data), np.empty_like(X.indices), np.zeros_like(X.indptr)
+    _keep(X.data, X.indices, X.indptr, used.view(np.uint8), values, genes, ends)
+    return csr_of(values[: ends[-1]], genes[: ends[-1]], ends, X.shape[1])
 
 
 def transposed_times(X: Any, H: np.ndarray) -> np.ndarray:
     """``X^T H`` (genes, rank) of some cells."""
     by_gene = _by_gene(X)
     if by_gene is not None:
-        return _times(by_gene.data, by_gene.indices, by_gene.indptr, np.ascontiguousarray(H))
-    if not _is_mixed(X, H):
+        return _rows_times(by_gene, H, np.float64)
+    if not (_is_much(X, H) and X.dtype != H.dtype):
         return np.asarray(X.T @ H)
     return _transposed_times(X.data, X.indices, X.indptr, np.ascontiguousarray(H), X.shape[1])
 
@@ -57,35 +76,40 @@ def _by_gene(X: Any) -> sparse.csr_array | None:
     return X.by_gene if isinstance(X, TwoWays) else None
 
 
-def _is_mixed(X: Any, factor: np.ndarray) -> bool:
-    """Whether values and factor differ in precision, and there is enough to multiply."""
-    if not (sparse.issparse(X) and X.format == "csr" and X.dtype != factor.dtype):
-        return False
-    return bool(X.nnz * factor.shape[1] >= LEAST_WORK)
+def _is_much(X: Any, factor: np.ndarray) -> bool:
+    """Whether there is enough to multiply, of sparse cells."""
+    return bool(sparse.issparse(X) and X.format == "csr" and X.nnz * factor.shape[1] >= LEAST_WORK)
 
 
 @compiled
-def _times(data, indices, indptr, W):  # type: ignore[no-untyped-def]
-    products = np.zeros((indptr.size - 1, W.shape[1]))
+def _times(data, indices, indptr, W, zero, products):  # type: ignore[no-untyped-def]
+    """Add to ``products`` (cells, rank), of whose type ``zero`` is: values are multiplied in that precision."""
     for i in range(indptr.size - 1):
-        row, first, stop = products[i], indptr[i], indptr[i + 1]
-        last = stop - (stop - first) % 4
+        row, first, stop = products[i], np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        last = stop - (stop - first) % np.uint64(4)
         # four values at a time, in their order: the row is read and written a quarter as often
-        for j in range(first, last, 4):
-            x0, x1, x2, x3 = (
-                np.float64(data[j]),
-                np.float64(data[j + 1]),
-                np.float64(data[j + 2]),
-                np.float64(data[j + 3]),
-            )
-            w0, w1, w2, w3 = W[indices[j]], W[indices[j + 1]], W[indices[j + 2]], W[indices[j + 3]]
+        for j in range(first, last, np.uint64(4)):
+            j1, j2, j3 = j + np.uint64(1), j + np.uint64(2), j + np.uint64(3)
+            x0, x1, x2, x3 = zero + data[j], zero + data[j1], zero + data[j2], zero + data[j3]
+            w0, w1, w2, w3 = W[indices[j]], W[indices[j1]], W[indices[j2]], W[indices[j3]]
             for a in range(row.size):
                 row[a] = (((row[a] + x0 * w0[a]) + x1 * w1[a]) + x2 * w2[a]) + x3 * w3[a]
         for j in range(last, stop):
-            x0, w0 = np.float64(data[j]), W[indices[j]]
+            x0, w0 = zero + data[j], W[indices[j]]
             for a in range(row.size):
                 row[a] += x0 * w0[a]
-    return products
+
+
+@compiled
+def _keep(data, indices, indptr, used, values, genes, ends):  # type: ignore[no-untyped-def]
+    """Write values, genes and ends of cells on the genes in use, without a branch, which no one could foretell."""
+    filled = np.uint64(0)
+    for i in range(indptr.size - 1):
+        for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            gene = indices[j]
+            values[filled], genes[filled] = data[j], gene
+            filled += np.uint64(used[np.uint32(gene)])
+        ends[i + 1] = filled
 
 
 @compiled

@@ -36,21 +36,32 @@ def two_ways(X: sparse.csr_array) -> TwoWays:
 
 def times(X: Any, W: np.ndarray) -> np.ndarray:
     """``X W`` (cells, rank) of some cells."""
-    if _by_gene(X) is not None:  # half as much of W to read, which is what takes the time; sums are in double precision
-        return _times(X.data, X.indices, X.indptr, np.ascontiguousarray(W, dtype=X.dtype))
+    if _by_gene(X) is not None:  # half as much of W to read, which is what takes the time
+        return _rough_times(X, W)
     if not _is_mixed(X, W):
         return np.asarray(X @ W)
-    return _times(X.data, X.indices, X.indptr, np.ascontiguousarray(W))
+    return _summed(X, np.ascontiguousarray(W), np.dtype(np.float64))
 
 
 def transposed_times(X: Any, H: np.ndarray) -> np.ndarray:
     """``X^T H`` (genes, rank) of some cells."""
     by_gene = _by_gene(X)
     if by_gene is not None:
-        return _times(by_gene.data, by_gene.indices, by_gene.indptr, np.ascontiguousarray(H))
+        return _rough_times(by_gene, H)
     if not _is_mixed(X, H):
         return np.asarray(X.T @ H)
     return _transposed_times(X.data, X.indices, X.indptr, np.ascontiguousarray(H), X.shape[1])
+
+
+def _rough_times(X: sparse.csr_array, factor: np.ndarray) -> np.ndarray:
+    """Rows of X times a factor, all in the precision of X."""
+    return _summed(X, np.ascontiguousarray(factor, dtype=X.dtype), X.dtype).astype(np.float64, copy=False)
+
+
+def _summed(X: sparse.csr_array, factor: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    products = np.zeros((X.shape[0], factor.shape[1]), dtype)
+    _times(X.data, X.indices, X.indptr, factor, products)
+    return products
 
 
 def _by_gene(X: Any) -> sparse.csr_array | None:
@@ -65,27 +76,20 @@ def _is_mixed(X: Any, factor: np.ndarray) -> bool:
 
 
 @compiled
-def _times(data, indices, indptr, W):  # type: ignore[no-untyped-def]
-    products = np.zeros((indptr.size - 1, W.shape[1]))
+def _times(data, indices, indptr, W, products):  # type: ignore[no-untyped-def]
     for i in range(indptr.size - 1):
         row, first, stop = products[i], indptr[i], indptr[i + 1]
         last = stop - (stop - first) % 4
         # four values at a time, in their order: the row is read and written a quarter as often
         for j in range(first, last, 4):
-            x0, x1, x2, x3 = (
-                np.float64(data[j]),
-                np.float64(data[j + 1]),
-                np.float64(data[j + 2]),
-                np.float64(data[j + 3]),
-            )
+            x0, x1, x2, x3 = data[j], data[j + 1], data[j + 2], data[j + 3]
             w0, w1, w2, w3 = W[indices[j]], W[indices[j + 1]], W[indices[j + 2]], W[indices[j + 3]]
             for a in range(row.size):
                 row[a] = (((row[a] + x0 * w0[a]) + x1 * w1[a]) + x2 * w2[a]) + x3 * w3[a]
         for j in range(last, stop):
-            x0, w0 = np.float64(data[j]), W[indices[j]]
+            x0, w0 = data[j], W[indices[j]]
             for a in range(row.size):
                 row[a] += x0 * w0[a]
-    return products
 
 
 @compiled

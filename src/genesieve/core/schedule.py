@@ -193,6 +193,8 @@ class Schedule:
     def _settles_as_is(self, many: Cells) -> bool:
         """Whether quick steps on X itself come before the exact ones: on few cells, and on many without a budget."""
         few = sampling.SAMPLE_CELLS if self._keeps_budget else sampling.settle_cells(many.shape[1])
+        if self.rank > LOW_RANK and not self._keeps_budget and many.shape[0] * many.shape[1] <= sampling.HELD_VALUES:
+            few = sampling.WHOLE_CELLS
         quick = self.rank > LOW_RANK or not self._keeps_budget
         return quick and self.init == "nmf" and self.orthogonality != "exact" and many.shape[0] <= few
 

@@ -35,7 +35,8 @@ class Voters:
 
     @cached_property
     def _scaled(self) -> np.ndarray:
-        return np.ascontiguousarray(self.points / self._scale, dtype=np.float64)
+        """The points in units of it."""
+        return np.asarray(self.points.astype(np.float64) / self._scale, order="C")
 
     @cached_property
     def _halves(self) -> np.ndarray:
@@ -64,7 +65,7 @@ class Voters:
         """How far a rough distance of every query may be off."""
         longest = np.sqrt(2.0 * self._halves.max(initial=0.0))
         sizes = longest * np.linalg.norm(queries, axis=1) + 0.5 * longest**2
-        return (queries.shape[1] + MORE_ROUNDINGS) * np.finfo(np.float32).eps * sizes
+        return np.asarray((queries.shape[1] + MORE_ROUNDINGS) * np.finfo(np.float32).eps * sizes)
 
 
 @compiled

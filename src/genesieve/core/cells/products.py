@@ -39,19 +39,34 @@ def two_ways(X: sparse.csr_array) -> TwoWays:
 
 def times(X: Any, W: np.ndarray) -> np.ndarray:
     """``X W`` (cells, rank) of some cells."""
-    if _by_gene(X) is not None:  # half as much of W to read, which is what takes the time; sums are in double precision
-        return _rows_times(X, W.astype(X.dtype, copy=False), np.float64)
+    if _by_gene(X) is not None:  # half as much of W to read, which is what takes the time
+        return _rough_times(X, W)
     if not _is_much(X, W):
         return np.asarray(X @ W)
-    used = W.any(axis=1)
+    used = np.asarray(W.any(axis=1))
     drops = W.shape[1] >= DROPPING_RANK and used.mean() <= DROPPING_SHARE
-    return _rows_times(_on_genes(X, used) if drops else X, W, np.result_type(X.dtype, W.dtype))
+    return _rows_times(_on_genes(X, used) if drops else X, W)
 
 
-def _rows_times(X: Any, W: np.ndarray, dtype: Any) -> np.ndarray:
-    """``X W`` with sums of this type."""
-    products = np.zeros((X.shape[0], W.shape[1]), dtype=dtype)
-    _times(X.data, X.indices, X.indptr, np.ascontiguousarray(W), products.dtype.type(0), products)
+def transposed_times(X: Any, H: np.ndarray) -> np.ndarray:
+    """``X^T H`` (genes, rank) of some cells."""
+    by_gene = _by_gene(X)
+    if by_gene is not None:
+        return _rough_times(by_gene, H)
+    if not _is_much(X, H) or X.dtype == H.dtype:
+        return np.asarray(X.T @ H)
+    return _transposed_times(X.data, X.indices, X.indptr, np.ascontiguousarray(H), X.shape[1])
+
+
+def _rough_times(X: sparse.csr_array, factor: np.ndarray) -> np.ndarray:
+    """Rows of X times a factor, all in the precision of X."""
+    return _rows_times(X, factor.astype(X.dtype, copy=False)).astype(np.float64, copy=False)
+
+
+def _rows_times(X: Any, factor: np.ndarray) -> np.ndarray:
+    """Rows of X times a factor, in the higher precision of both."""
+    products = np.zeros((X.shape[0], factor.shape[1]), np.result_type(X.dtype, factor.dtype))
+    _times(X.data, X.indices, X.indptr, np.ascontiguousarray(factor), products)
     return products
 
 
@@ -60,16 +75,6 @@ def _on_genes(X: Any, used: np.ndarray) -> Any:
     values, genes, ends = np.empty_like(X.data), np.empty_like(X.indices), np.zeros_like(X.indptr)
     _keep(X.data, X.indices, X.indptr, used.view(np.uint8), values, genes, ends)
     return csr_of(values[: ends[-1]], genes[: ends[-1]], ends, X.shape[1])
-
-
-def transposed_times(X: Any, H: np.ndarray) -> np.ndarray:
-    """``X^T H`` (genes, rank) of some cells."""
-    by_gene = _by_gene(X)
-    if by_gene is not None:
-        return _rows_times(by_gene, H, np.float64)
-    if not (_is_much(X, H) and X.dtype != H.dtype):
-        return np.asarray(X.T @ H)
-    return _transposed_times(X.data, X.indices, X.indptr, np.ascontiguousarray(H), X.shape[1])
 
 
 def _by_gene(X: Any) -> sparse.csr_array | None:
@@ -82,20 +87,19 @@ def _is_much(X: Any, factor: np.ndarray) -> bool:
 
 
 @compiled
-def _times(data, indices, indptr, W, zero, products):  # type: ignore[no-untyped-def]
-    """Add to ``products`` (cells, rank), of whose type ``zero`` is: values are multiplied in that precision."""
+def _times(data, indices, indptr, W, products):  # type: ignore[no-untyped-def]
     for i in range(indptr.size - 1):
         row, first, stop = products[i], np.uint64(indptr[i]), np.uint64(indptr[i + 1])
         last = stop - (stop - first) % np.uint64(4)
         # four values at a time, in their order: the row is read and written a quarter as often
         for j in range(first, last, np.uint64(4)):
             j1, j2, j3 = j + np.uint64(1), j + np.uint64(2), j + np.uint64(3)
-            x0, x1, x2, x3 = zero + data[j], zero + data[j1], zero + data[j2], zero + data[j3]
+            x0, x1, x2, x3 = data[j], data[j1], data[j2], data[j3]
             w0, w1, w2, w3 = W[indices[j]], W[indices[j1]], W[indices[j2]], W[indices[j3]]
             for a in range(row.size):
                 row[a] = (((row[a] + x0 * w0[a]) + x1 * w1[a]) + x2 * w2[a]) + x3 * w3[a]
         for j in range(last, stop):
-            x0, w0 = zero + data[j], W[indices[j]]
+            x0, w0 = data[j], W[indices[j]]
             for a in range(row.size):
                 row[a] += x0 * w0[a]
 

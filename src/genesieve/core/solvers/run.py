@@ -146,8 +146,11 @@ class Problem:
 
     def least_decrease(self, state: State) -> float:
         """The decrease of the objective below which a run counts as converged."""
-        squared_norm = self.cells.squared_norm
-        return max(self.tol * max(state.objective, NEXT_TO_NOTHING * squared_norm), CANCELLATION * squared_norm)
+        squared_norm, (n_cells, n_genes) = self.cells.squared_norm, self.cells.shape
+        residual = max(state.objective, NEXT_TO_NOTHING * squared_norm)
+        free = 1.0 - state.W.shape[1] * (1.0 / n_cells + 1.0 / n_genes)
+        noise = residual / free if residual < free * squared_norm else squared_norm
+        return max(self.tol * noise, CANCELLATION * squared_norm)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,8 @@ class Voters:
     @cached_property
     def _scaled(self) -> np.ndarray:
         """The points in units of it."""
-        return np.asarray(self.points.astype(np.float64) / self._scale, order="C")
+        scaled: np.ndarray = np.ascontiguousarray(self.points.astype(np.float64) / self._scale)
+        return scaled
 
     @cached_property
     def _halves(self) -> np.ndarray:

@@ -36,13 +36,12 @@ class Voters:
     @cached_property
     def _scaled(self) -> np.ndarray:
         """The points in units of it."""
-        scaled: np.ndarray = np.ascontiguousarray(self.points.astype(np.float64) / self._scale)
-        return scaled
+        return np.ascontiguousarray(self.points.astype(np.float64) / self._scale)
 
     @cached_property
     def _halves(self) -> np.ndarray:
         """Half the squares of the points (points,)."""
-        return 0.5 * np.einsum("ij,ij->i", self._scaled, self._scaled)
+        return np.asarray(0.5 * np.einsum("ij,ij->i", self._scaled, self._scaled))
 
     @cached_property
     def _lifted(self) -> np.ndarray:

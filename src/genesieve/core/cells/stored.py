@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from genesieve.core.cells.intact import check_ends, check_indices, csr_of
+from genesieve.core.cells.packed import packed
 
 # Values that the system is told of at once, where they are not in chunks.
 STRETCH = 1 << 20
@@ -41,7 +42,7 @@ class StoredCSR:
     def __init__(self, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> None:
         if any(len(getattr(part, "shape", ()) or ()) != 1 for part in (data, indices, indptr)):
             raise ValueError("X is damaged: values, indices and ends must be lists, got more than one axis or none")
-        self._data, self._indices, self._indptr = data, indices, np.asarray(indptr[:])
+        self._data, self._indices, self._indptr = packed(data), packed(indices), np.asarray(indptr[:])
         self.shape = (int(shape[0]), int(shape[1]))
         check_ends(self._indptr, self.shape[0], data.shape[0], indices.shape[0], "X")
         self._indptr = self._indptr.astype(np.int64, copy=False)

@@ -71,12 +71,13 @@ def nnls(
     return solution
 
 
-def few_sweeps(gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1) -> np.ndarray:
+def few_sweeps(
+    gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1, from_zero: bool = False
+) -> np.ndarray:
     """Lower every row of ``cross`` (rows, rank) from ``start`` by a few sweeps over its coordinates.
 
-    From zero everywhere it takes more of them, and narrow rows are solved to their end, which is as quick.
+    From zero it takes more of them, or where rows are narrow a solve, which is as quick.
     """
-    from_zero = not start.any()
     if from_zero and len(gram) <= NARROW:
         return nnls(gram, cross, start, threads=threads)
     solution = np.array(start, dtype=np.float64, order="C")

@@ -107,6 +107,22 @@ def test_a_row_is_swept_as_if_it_were_alone(rank):
     np.testing.assert_array_equal(few_sweeps(gram, cross, start), alone)
 
 
+@pytest.mark.parametrize("rank", [6, 40])
+def test_from_zero_rows_are_lowered_further(rank):
+    rng = np.random.default_rng(rank)
+    A = rng.random((2 * rank, rank))
+    gram, cross = A.T @ A, rng.random((50, 2 * rank)) @ A
+    values = {
+        name: (0.5 * np.einsum("ij,jk,ik->i", x, gram, x) - np.einsum("ij,ij->i", x, cross)).sum()
+        for name, x in {
+            "few": few_sweeps(gram, cross, np.zeros_like(cross)),
+            "more": few_sweeps(gram, cross, np.zeros_like(cross), from_zero=True),
+            "all": nnls(gram, cross, np.zeros_like(cross)),
+        }.items()
+    }
+    assert values["few"] > values["more"] >= values["all"]
+
+
 def test_dead_coordinates_stay_zero_and_finite():
     gram = np.diag([2.0, 0.0])
     solution = nnls(gram, np.array([[4.0, 0.0]]), np.array([[0.0, 3.0]]))

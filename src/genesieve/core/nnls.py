@@ -71,11 +71,19 @@ def nnls(
     return solution
 
 
-def few_sweeps(gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1) -> np.ndarray:
-    """Lower every row of ``cross`` (rows, rank) from ``start`` by a few sweeps over its coordinates."""
+def few_sweeps(
+    gram: np.ndarray, cross: np.ndarray, start: np.ndarray, *, threads: int = 1, from_zero: bool = False
+) -> np.ndarray:
+    """Lower every row of ``cross`` (rows, rank) from ``start`` by a few sweeps over its coordinates.
+
+    From zero it takes more of them, or where rows are narrow a solve, which is as quick.
+    """
+    if from_zero and len(gram) <= NARROW:
+        return nnls(gram, cross, start, threads=threads)
     solution = np.array(start, dtype=np.float64, order="C")
     gram, cross = np.ascontiguousarray(gram, dtype=np.float64), np.ascontiguousarray(cross)
     sweeps = FEW_SWEEPS if len(gram) <= WIDE else FEW_SWEEPS_OF_WIDE_ROWS
+    sweeps = FIRST_SWEEPS_FROM_ZERO if from_zero else sweeps
 
     def lower(cross: np.ndarray, solution: np.ndarray) -> None:
         _sweep_rows(cross, solution, sweeps, *_sweep_space(gram))

@@ -18,8 +18,6 @@ from genesieve.core.nnls import few_sweeps, nnls
 
 # What rounding may do to an eigenvalue that is zero, relative to the largest.
 ROUNDING = 1e-10
-# What is added to the diagonal of such a form, relative to it, so that its minimum is one.
-RIDGE = 1e-9
 
 CellStep = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """From the current rows of H and their rows of X W, both (cells, rank), to the new rows of H."""
@@ -161,14 +159,9 @@ def exact_step(quadratic: np.ndarray) -> CellStep:
 
     The minimum of a convex form is one, so a warm start only saves time. Otherwise each row starts from its best single
     program and visits the largest first: it ends at a coordinate-wise minimum that depends on W and the cell alone, not
-    on the way there nor on the order that programs are in. Where some programs are mixtures of others, a ridge that is
-    next to nothing makes the minimum one.
+    on the way there nor on the order that programs are in.
     """
-    values = _curvatures(quadratic)
-    if values[0] < -ROUNDING * values[-1]:
-        return partial(_nnls_rows_from_best, quadratic)
-    is_singular = values[0] <= ROUNDING * values[-1]
-    return partial(_nnls_rows, quadratic + RIDGE * np.diag(np.diag(quadratic)) if is_singular else quadratic)
+    return partial(_nnls_rows if _curvatures(quadratic)[0] > 0.0 else _nnls_rows_from_best, quadratic)
 
 
 def quick_step(quadratic: np.ndarray) -> CellStep:
@@ -185,7 +178,7 @@ def _curvatures(quadratic: np.ndarray) -> np.ndarray:
 
 
 def _sweep_rows(quadratic: np.ndarray, H: np.ndarray, cross: np.ndarray) -> np.ndarray:
-    return few_sweeps(quadratic, cross, H)
+    return few_sweeps(quadratic, cross, H, from_zero=not H.any())
 
 
 def _nnls_rows(quadratic: np.ndarray, H: np.ndarray, cross: np.ndarray) -> np.ndarray:

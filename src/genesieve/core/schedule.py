@@ -192,10 +192,8 @@ class Schedule:
 
     def _settles_as_is(self, many: Cells) -> bool:
         """Whether quick steps on X itself come before the exact ones: on few cells, and on many without a budget."""
-        few = sampling.SAMPLE_CELLS if self._keeps_budget else sampling.settle_cells(many.shape[1])
-        if self.rank > LOW_RANK and not self._keeps_budget and many.shape[0] * many.shape[1] <= sampling.HELD_VALUES:
-            few = sampling.WHOLE_CELLS
         quick = self.rank > LOW_RANK or not self._keeps_budget
+        few = sampling.SAMPLE_CELLS if self._keeps_budget else sampling.held_cells(many.shape[1], self.rank > LOW_RANK)
         return quick and self.init == "nmf" and self.orthogonality != "exact" and many.shape[0] <= few
 
     def _finish(self, problem: Problem, settled: WarmStart, journal: Journal) -> Result:
@@ -265,7 +263,7 @@ class Schedule:
         if isinstance(on_chosen, LowRank):
             approximation = low_rank_approximation(cells, self.rank, rng, near=chosen.embed(on_chosen.directions))
         alike = replace(problem, cells=on_chosen, constraint=NonNegative())
-        led = self._led(alike, [fit.factors for fit in tried], journal)
+        led = self._led(alike, [fit.factors for fit in different_minima(tried)], journal)
         finalists = [Factors(FROM_ZERO, chosen.embed(fit.factors.W)) for fit in different_minima(led)[:FINALISTS]]
         on_all = self._early(problem, approximation, fine_tolerance(self.rank), genes=genes)
         minima = [fit.factors for fit in different_minima(self._led(on_all, [*finalists, first], journal))]

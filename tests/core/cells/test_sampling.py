@@ -47,3 +47,10 @@ def test_only_very_many_cells_are_sampled_to_settle_on(monkeypatch):
         monkeypatch.setattr(sampling, name, most)
     assert sampling.many_cells(cells, np.random.default_rng(0)).shape == (20, 30)
     assert sampling.is_large(cells)
+
+
+def test_for_many_steps_all_cells_are_held_unless_they_are_too_many_values():
+    assert sampling.held_cells(1000, False) == sampling.SETTLE_CELLS
+    assert sampling.held_cells(1000, True) == sampling.WHOLE_CELLS
+    assert sampling.held_cells(40_000, True) == sampling.WHOLE_CELLS // 2
+    assert sampling.held_cells(10**9, True) == sampling.SAMPLE_CELLS

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from scipy import sparse
 
-from genesieve.core.cells.blocks import FROM_ZERO
+from genesieve.core.cells.blocks import FROM_ZERO, Blocks, Sweep
 from genesieve.core.constraints import NonNegative
 from genesieve.core.objective import Overlap
-from genesieve.core.solvers import SOLVERS, Factors, bcd, mapalm, palm
+from genesieve.core.solvers import SOLVERS, Factors, Problem, bcd, mapalm, palm
+from genesieve.core.solvers.run import State
 from problems import CONSTRAINTS, N_CELLS, N_GENES, make, seeds, solve
 
 
@@ -78,6 +79,19 @@ def test_what_is_next_to_nothing_is_not_chased():
     assert result.converged
     assert result.objective < 1e-3 * np.vdot(X, X)
     assert result.objective > 0
+
+
+def test_the_tolerance_is_a_share_of_noise():
+    """What as many numbers as X has values leave of it tells nothing of noise."""
+    rng = np.random.default_rng(0)
+    X, least = rng.random((40, 30)), {}
+    for rank in (1, 8, 30):
+        problem = Problem(Blocks(X), NonNegative(), Overlap(), 10, 1e-3)
+        state = State(np.zeros((30, rank)), Sweep(FROM_ZERO, np.zeros((30, rank)), np.eye(rank)), 20.0)
+        least[rank] = problem.least_decrease(state)
+    left = 1 - np.array([1, 8]) * (1 / 40 + 1 / 30)
+    np.testing.assert_allclose([least[1], least[8]], 1e-3 * 20.0 / left)
+    assert least[30] == pytest.approx(1e-3 * np.vdot(X, X))
 
 
 @pytest.mark.parametrize("name", SOLVERS)

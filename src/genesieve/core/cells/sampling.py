@@ -18,7 +18,8 @@ SAMPLE_GENES = 3000
 WHOLE_CELLS = 20_000
 SETTLE_CELLS = 10_000
 SETTLE_VALUES = 1 << 27
-HELD_VALUES = 1 << 29
+# Where a fit makes many steps on the cells, as many are held: in single precision and dense, 1.6 GB.
+HELD_VALUES = WHOLE_CELLS * 20_000
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,11 @@ def many_cells(cells: Cells, rng: np.random.Generator) -> Cells:
 def settle_cells(n_genes: int) -> int:
     """So many cells of so many genes may be held in memory to settle on."""
     return max(min(SETTLE_CELLS, SETTLE_VALUES // n_genes), SAMPLE_CELLS)
+
+
+def held_cells(n_genes: int, many_steps: bool) -> int:
+    """The same, where programs settle on all cells; for many steps all of them, if these are not too many values."""
+    return max(settle_cells(n_genes), min(WHOLE_CELLS, HELD_VALUES // n_genes) if many_steps else 0)
 
 
 def at_hand(cells: Cells, rng: np.random.Generator) -> Cells:

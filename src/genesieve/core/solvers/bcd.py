@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from genesieve.core.cells.blocks import FROM_ZERO, Usages
+from genesieve.core.cells.blocks import FROM_ZERO, WITH_CELLS, Usages
 from genesieve.core.objective import gram_of
 from genesieve.core.solvers.run import Arrays, Factors, Journal, Problem, Result, State
 
@@ -96,7 +96,7 @@ def _begin(problem: Problem, start: Factors, journal: Journal) -> Position:
 def _with_best_usages(problem: Problem, journal: Journal, W: np.ndarray, H: Usages) -> State:
     """W with the H that is best for it, found from ``H`` by one pass."""
     penalty = problem.penalty
-    step = penalty.quick_cell_step if not problem.exact and isinstance(H, np.ndarray) else penalty.cell_step
+    step = penalty.cell_step if problem.exact or H is WITH_CELLS else penalty.quick_cell_step
     sweep = journal.sweep(problem.cells, W, H, step(gram_of(W)))
     return State(W, sweep, problem.objective(W, sweep))
 

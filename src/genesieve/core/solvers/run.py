@@ -145,11 +145,15 @@ class Problem:
         return residual + self.penalty.value(sweep.gram, gram_of(W))
 
     def least_decrease(self, state: State) -> float:
-        """The decrease of the objective below which a run counts as converged."""
+        """The decrease of the objective below which a run counts as converged.
+
+        It is a share of the noise, as the residual shows it: factors of so many numbers leave a residual of what they
+        leave of noise alone. Factors of as many numbers as X has leave none, and noise is as large as X then.
+        """
         squared_norm, (n_cells, n_genes) = self.cells.squared_norm, self.cells.shape
         residual = max(state.objective, NEXT_TO_NOTHING * squared_norm)
-        free = 1.0 - state.W.shape[1] * (1.0 / n_cells + 1.0 / n_genes)
-        noise = residual / free if residual < free * squared_norm else squared_norm
+        left = 1.0 - state.W.shape[1] * (1.0 / n_cells + 1.0 / n_genes)  # of noise
+        noise = residual / left if residual < left * squared_norm else squared_norm
         return max(self.tol * noise, CANCELLATION * squared_norm)
 
 

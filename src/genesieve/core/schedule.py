@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +42,11 @@ STARTS = {"nmf": starts.nmf, "random": starts.random, "nndsvd": starts.nndsvd}
 # On the way to a fixed penalty, shares of it: fits without one end much alike whatever the seed, and so do those that
 # set out from there, while a penalty from the first step on leads to minima far apart.
 WEAKER_PENALTIES = (0.0, 0.4)
+# With a budget so many starts are tried, on chosen genes. They end in few minima, and the lowest there need not be so
+# on all genes: up to so many of them, and the first fit, go on to all, where the lowest is kept.
+CHOSEN_STARTS = 6
+CHOSEN_STARTS_OF_MANY = 2  # programs: there the starts end as low as each other (docs/how-it-is-fast.md)
+FINALISTS = 4
 # Up to so many cells a fit with a budget goes on to the fine tolerance: its last passes settle which genes are in, and
 # with them the usages of programs of few genes (docs/programs.md).
 BUDGET_FEW_CELLS = sampling.SETTLE_CELLS
@@ -73,7 +77,6 @@ class Schedule:
     line_search: bool
     required: np.ndarray | None  # mask of genes sure of a place in the budget
     consensus: int = 0  # fits whose consensus is the start; 0: the lowest of some is
-    chooses_twice: bool = False  # the genes that starts are tried on: by the first fit, then by the lowest of some
 
     def fit(self, cells: Cells, rng: np.random.Generator, *, journal: Journal | None = None) -> Result:
         """Fit from one start, or on from the snapshot of the journal."""
@@ -121,7 +124,7 @@ class Schedule:
         journal.enter(SETTLE)
         if cells is not problem.cells:
             goes_on = as_is and (self._keeps_budget or self.rank > LOW_RANK)  # by many quick steps on the cells
-            tol = problem.tol if goes_on else settle_tolerance(problem.tol, self.rank, keeps_budget=self._keeps_budget)
+            tol = problem.tol if goes_on else self._settle_tolerance(problem.tol)
             early = self._early(problem, cells, tol)
             fitted = self._solve(replace(early, penalty=placed.penalty), placed.factors, Journal(journal.advance))
             at_hand = as_is or many is problem.cells
@@ -143,8 +146,7 @@ class Schedule:
     ) -> WarmStart:
         """Go on by quick steps on the cells themselves."""
         share = SETTLE_TOLERANCE if many.shape[0] <= sampling.SAMPLE_CELLS else 1.0
-        tol, keeps_budget = problem.tol, self._keeps_budget
-        tol = share * tol if keeps_budget else settle_tolerance(tol, self.rank, keeps_budget=False)
+        tol = share * problem.tol if self._keeps_budget else self._settle_tolerance(problem.tol)
         cells = sampling.at_hand(many, rng)
         if self.rank > LOW_RANK and not self._keeps_budget:  # there are many of these steps
             cells = cells.two_ways()
@@ -184,6 +186,9 @@ class Schedule:
             lambda start: self._solve(early, start), [placed.factors, *placed.others], problem.cells.threads
         )
         return placed._replace(factors=Factors(FROM_ZERO, best_of(tried).factors.W))
+
+    def _settle_tolerance(self, tol: float) -> float:
+        return settle_tolerance(tol, self.rank, keeps_budget=self._keeps_budget)
 
     def _settles_as_is(self, many: Cells) -> bool:
         """Whether quick steps on X itself come before the exact ones: on few cells, and on many without a budget."""
@@ -252,27 +257,17 @@ class Schedule:
         journal.advance()
         if not self._tries_starts:
             return approximation, WarmStart(first, problem.penalty)
-        chosen, on_chosen, tried = self._on_chosen_genes(cells, first.W, rng, journal)
+        chosen = self._choose(cells, rng, lambda n: starts.best_rows(cells, first.W, n).any(axis=1))
+        on_chosen = low_rank_approximation(chosen.cells, self.rank, rng)
+        tried = starts.plain_fits(on_chosen, self.rank, rng.spawn(self._n_chosen_starts), journal, n_starts=1)
         if isinstance(on_chosen, LowRank):
             approximation = low_rank_approximation(cells, self.rank, rng, near=chosen.embed(on_chosen.directions))
         alike = replace(problem, cells=on_chosen, constraint=NonNegative())
-        led = different_minima(self._led(alike, [fit.factors for fit in tried], journal))
-        finalists = [Factors(FROM_ZERO, chosen.embed(fit.factors.W)) for fit in led[: starts.FINALISTS]]
+        led = self._led(alike, [fit.factors for fit in tried], journal)
+        finalists = [Factors(FROM_ZERO, chosen.embed(fit.factors.W)) for fit in different_minima(led)[:FINALISTS]]
         on_all = self._early(problem, approximation, fine_tolerance(self.rank), genes=genes)
         minima = [fit.factors for fit in different_minima(self._led(on_all, [*finalists, first], journal))]
         return approximation, WarmStart(minima[0], problem.penalty, others=tuple(minima[1:]))
-
-    def _on_chosen_genes(
-        self, cells: Cells, W: np.ndarray, rng: np.random.Generator, journal: Journal
-    ) -> tuple[sampling.Sample, Cells, list[Result]]:
-        """Fits on the genes that programs W choose, and in a second round on those that the lowest of them chooses."""
-        twice = self.chooses_twice and budget.chosen(self.rank) < cells.shape[1]
-        for n_starts in starts.rounds(self.rank, twice=twice):
-            chosen = self._choose(cells, rng, partial(starts.best_genes, cells, W))
-            on_chosen = low_rank_approximation(chosen.cells, self.rank, rng)
-            tried = starts.plain_fits(on_chosen, self.rank, rng.spawn(n_starts), journal, n_starts=1)
-            W = chosen.embed(best_of(tried).factors.W)
-        return chosen, on_chosen, tried
 
     def _agreed_start(
         self, cells: Cells, problem: Problem, rng: np.random.Generator, journal: Journal
@@ -318,7 +313,12 @@ class Schedule:
         """Fits until programs are placed, at most: the first and the last, and those of the starts that are tried."""
         if self.consensus:
             return 1 + self.consensus  # it needs no first one
-        return 2 + (starts.fits_of_chosen(self.rank) if self._tries_starts else 0)
+        n_starts = self._n_chosen_starts
+        return 2 + (2 * n_starts + min(FINALISTS, n_starts) + 1 if self._tries_starts else 0)
+
+    @property
+    def _n_chosen_starts(self) -> int:
+        return CHOSEN_STARTS if self.rank <= starts.MANY_PROGRAMS else CHOSEN_STARTS_OF_MANY
 
     def _choose(self, cells: Cells, rng: np.random.Generator, best: Callable[[int], ArrayLike]) -> sampling.Sample:
         """The cells on so many genes, the ``best`` (a mask); on all genes where all are kept."""

@@ -27,16 +27,6 @@ NMF_START_ITERATIONS = 12
 NMF_START_CELLS, NMF_START_GENES = 1000, 1500
 # On cells as they are, of few genes, an iteration on all costs little more: starts are tried on a share of the cells.
 NMF_START_SHARE, NMF_FEWEST_CELLS = 4, 250
-# With a budget so many starts are tried on chosen genes, to which a first fit leads.
-CHOSEN_STARTS = 6
-CHOSEN_STARTS_OF_MANY = 2  # programs: there the starts end as low as each other (docs/how-it-is-fast.md)
-# They end in few minima, and the lowest there need not be so on all genes: up to so many of them, and the first fit, go
-# on to all, where the lowest is kept.
-FINALISTS = 4
-# Genes of a program that the first fit lacks are hardly among those chosen. Where they are chosen twice, so many of the
-# starts choose them anew, and the others are tried on those: with one, an activity is still missed now and then, and
-# with two and six more it is found no more often (docs/batches.md).
-FIRST_CHOSEN_STARTS = 2
 # Iterations on the cells as they are, after those on their leading directions.
 NMF_LAST_ITERATIONS = 10
 
@@ -125,20 +115,6 @@ def plain_fits(
     return side_by_side(fit, rngs, cells.threads)
 
 
-def fits_of_chosen(rank: int) -> int:
-    """Fits that it takes to try starts on chosen genes, at most: each and its lead, the finalists and the first fit."""
-    n_starts = sum(rounds(rank, twice=False))
-    return 2 * n_starts + min(FINALISTS, n_starts) + 1
-
-
-def rounds(rank: int, *, twice: bool) -> tuple[int, ...]:
-    """How many starts are tried on chosen genes, in every round of choosing these."""
-    n_starts = CHOSEN_STARTS if rank <= MANY_PROGRAMS else CHOSEN_STARTS_OF_MANY
-    if not twice or n_starts <= FIRST_CHOSEN_STARTS:
-        return (n_starts,)
-    return FIRST_CHOSEN_STARTS, n_starts - FIRST_CHOSEN_STARTS
-
-
 def _plain_fit(cells: Cells, start: Factors, max_iter: int, tol: float, journal: Journal | None = None) -> Result:
     problem = Problem(cells, NonNegative(), Overlap(), max_iter, tol, exact=False)
     return bcd(problem, start, journal=journal)
@@ -166,8 +142,3 @@ def best_rows(cells: Cells, W: np.ndarray, n_genes: int, required: np.ndarray | 
     sweep = cells.sweep(W, FROM_ZERO, Overlap().cell_step(gram_of(W)))
     budget = RowSparse(n_genes, required, cells.baseline_gains)
     return budget.best(sweep.gram, sweep.cross, W, threads=cells.threads).astype(W.dtype, copy=False)
-
-
-def best_genes(cells: Cells, W: np.ndarray, n_genes: int) -> np.ndarray:
-    """Those genes as a mask."""
-    return np.asarray(best_rows(cells, W, n_genes).any(axis=1))

@@ -76,7 +76,6 @@ def read_schedule(model: Any, blocks: Blocks) -> Schedule:
         line_search=model.line_search,
         required=read_required(model, blocks.shape[1]),
         consensus=model.n_restarts if model.consensus else 0,
-        chooses_twice=model.batches_ is not None and len(model.batches_) > 1,
     )
 
 

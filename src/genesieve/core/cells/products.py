@@ -4,7 +4,8 @@ SciPy's loops are made for any processor, and it would first turn all values of 
 Under a budget, most rows of W are zero: values of genes that are not in use are dropped before ``X W``.
 
 Cells that are visited many times may be held gene by gene as well (`TwoWays`): ``X^T H`` then reads the usages of a
-block, which stay in a near cache, and writes every gene once, instead of all genes again and again.
+block, which stay in a near cache, and writes every gene once, instead of all genes again and again. Their products are
+those in the precision of X.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ DROPPING_RANK, DROPPING_SHARE = 16, 0.5
 
 
 class TwoWays(sparse.csr_array):  # type: ignore[misc]
-    """Cells x genes by rows, and by columns in ``by_gene``, for many products where W need not be exact."""
+    """Cells x genes by rows, and by columns in ``by_gene``, for many products that need not be exact."""
 
     by_gene: sparse.csr_array | None = None  # (genes, cells)
 

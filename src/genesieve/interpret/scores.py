@@ -24,11 +24,11 @@ PARTS = 3
 # all programs counts as much as so many cells more.
 PRIOR_FREEDOM = 10
 # And at least as much as this share: of a gene that few cells show, the scatter among the cells of a program is large
-# just where its mean is, which hides genes that are raised. With this share 1 % of the p-values of usages that were
-# dealt out to other cells are below 0.01.
+# just where its mean is, which hides genes that are raised. With this share up to 1 % of the p-values of usages that
+# were dealt out to other cells are below 0.01; with 0.7 more are, of three to five programs.
 POOLED_SHARE = 0.6
 # Usages are not exact, and logged values of a cell that mixes programs lie above their mixture. Both give a program some
-# of what the programs raise that its cells use beside it: of a cell's overlap with another, this share.
+# of what other programs of its cells raise: as much as this share of its overlap with one of them.
 LEAK = 0.33
 # What another program raises is counted as far as it is sure: less so many standard errors.
 SURE = 2.0

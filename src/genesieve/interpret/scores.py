@@ -27,8 +27,8 @@ PRIOR_FREEDOM = 10
 # just where its mean is, which hides genes that are raised. With this share up to 1 % of the p-values of usages that
 # were dealt out to other cells are below 0.01; with 0.7 more are, of three to five programs.
 POOLED_SHARE = 0.6
-# Usages are not exact, and logged values of a cell that mixes programs lie above their mixture. Both give a program some
-# of what other programs of its cells raise: as much as this share of its overlap with one of them.
+# Usages are not exact, and logged values of a cell that mixes programs lie above their mixture. Both give a program
+# some of what other programs of its cells raise: as much as this share of its overlap with one of them.
 LEAK = 0.33
 # What another program raises is counted as far as it is sure: less so many standard errors.
 SURE = 2.0
@@ -160,7 +160,8 @@ def _harmonic_mean(errors: np.ndarray) -> np.ndarray:
     """The harmonic mean (genes, 1) over the columns that have an error: all but those that no cell has."""
     known = errors > 0
     inverses = np.divide(1.0, errors, out=np.zeros_like(errors), where=known).sum(axis=1, keepdims=True)
-    return np.divide(known.sum(axis=1, keepdims=True), inverses, out=np.zeros_like(inverses), where=inverses > 0)
+    harmonic = np.divide(known.sum(axis=1, keepdims=True), inverses, out=np.zeros_like(inverses), where=inverses > 0)
+    return np.asarray(harmonic)
 
 
 def _p_values(raised: Raised, overlap: np.ndarray, freedom: np.ndarray) -> np.ndarray:

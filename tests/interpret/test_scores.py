@@ -137,6 +137,51 @@ def test_a_gene_of_pure_noise_is_not_raised_by_the_usages_it_made():
     assert honest.sum() <= 3
 
 
+@pytest.mark.parametrize("rank", [3, 6, 13])
+def test_p_values_of_usages_dealt_out_to_other_cells_are_uniform_or_larger(rank):
+    shares = []
+    for seed in range(4):
+        X, _, _ = draw(seed, n_cells=600, raised=0.0)
+        usages = np.random.default_rng(seed).dirichlet(np.full(rank, 0.1), 600)
+        p_value = scores.score_genes(X, usages).p_value
+        shares.append([(p_value < level).mean() for level in (0.1, 0.01)])
+    tenth, hundredth = np.mean(shares, axis=0)
+    assert 0.05 < tenth < 0.12
+    assert 0.001 < hundredth < 0.015
+
+
+@given(seeds)
+def test_programs_that_share_cells_only_make_p_values_larger(seed):
+    rng = np.random.default_rng(seed)
+    score, error, half_step = rng.normal(0, 3, (20, 5)), rng.uniform(0.1, 1, (20, 5)), rng.uniform(0, 0.1, (20, 1))
+    raised, freedom = scores.Raised(score, error, half_step), np.full((20, 5), 30.0)
+    overlap = rng.random((5, 5)) * (1 - np.eye(5))
+    apart, beside = (scores._p_values(raised, shared, freedom) for shared in (np.zeros((5, 5)), overlap))
+    assert (beside >= apart).all()
+    first = score.argmax(axis=1)  # as far as others are sure to be raised, and no farther
+    alone = np.where(np.arange(5) == first[:, None], score, -1.0)
+    some = scores._p_values(raised._replace(score=alone), overlap, freedom)[np.arange(20), first]
+    np.testing.assert_array_equal(some, apart[np.arange(20), first])
+
+
+def test_genes_of_a_type_do_not_pass_for_the_activity_of_its_cells():
+    rng = np.random.default_rng(0)
+    types = np.eye(6)[rng.integers(6, size=4000)]
+    activity = (types[:, 0] > 0) * (rng.random(4000) < 0.5) * 0.5
+    usages = np.column_stack([types * (1 - activity)[:, None], activity])
+    raised = np.arange(300)[:, None] // 40 == np.arange(7)
+    X = np.log1p(rng.poisson(usages @ (1.0 + 4.0 * raised).T))  # above what the logarithms of both programs mix to
+    which = np.zeros(300, dtype=int)
+    found = scores.regress(scores.as_source(X), usages[:, None], which)
+    values, freedom = scores._raised(found, which), found.freedom[which]
+    naive, ours = (
+        scores._p_values(values, shared, freedom)[:, 6] < 0.01 for shared in (0 * found.overlap, found.overlap)
+    )
+    assert naive[raised[:, 0]].mean() > 0.3
+    assert ours[raised[:, 0]].mean() < 0.05
+    assert ours[raised[:, 6]].all()
+
+
 def test_parts_share_the_selected_genes_out():
     selected = np.arange(20) % 2 == 0
     part = scores.parts_of(selected)

@@ -22,7 +22,7 @@ def draw(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def textbook(x: np.ndarray, D: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Weighted least squares of one gene, its HC3 and its pooled errors, from matrices as large as the data."""
+    """Weighted least squares of one gene, its HC3 errors and influences, from matrices as large as the data."""
     root = np.sqrt(weights)
     A, y = D * root[:, None], x * root
     inverse = np.linalg.inv(A.T @ A)
@@ -31,7 +31,7 @@ def textbook(x: np.ndarray, D: np.ndarray, weights: np.ndarray) -> tuple[np.ndar
     raised = residuals / (1 - np.diag(A @ inverse @ A.T))
     errors = np.sqrt(np.diag(inverse @ A.T @ np.diag(raised**2) @ A @ inverse))
     influence = inverse @ A.T * root
-    return coefficients, errors, np.sqrt((residuals**2).sum() / weights.sum() * (influence**2).sum(axis=1))
+    return coefficients, errors, (influence**2).sum(axis=1)
 
 
 def test_coefficients_and_errors_are_those_of_a_textbook():
@@ -39,13 +39,31 @@ def test_coefficients_and_errors_are_those_of_a_textbook():
     weights = np.count_nonzero(X, axis=1).astype(float)
     found = regress(InMemory(X), designs, which)
     for gene in range(N_GENES):
-        coefficients, errors, pooled = textbook(X[:, gene], designs[:, which[gene]], weights)
+        coefficients, errors, influence = textbook(X[:, gene], designs[:, which[gene]], weights)
         np.testing.assert_allclose(found.coefficients[gene], coefficients, rtol=1e-9)
         np.testing.assert_allclose(found.errors[gene], errors, rtol=1e-9)
-        np.testing.assert_allclose(found.pooled_errors[gene], pooled, rtol=1e-9)
+        scatter = np.average(errors**2 / influence, weights=1 / influence)  # of one cell, by the cells of every column
+        np.testing.assert_allclose(found.pooled_errors[gene], np.sqrt(scatter * influence), rtol=1e-9)
     mean = np.average(X, axis=0, weights=weights)
     np.testing.assert_allclose(found.mean, mean)
     np.testing.assert_allclose(found.spread, np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights)))
+
+
+def test_pooled_errors_are_the_errors_where_all_columns_scatter_alike():
+    rng = np.random.default_rng(0)
+    designs = np.eye(RANK)[rng.integers(RANK, size=3000)][:, None]
+    X = 1.0 + rng.random((3000, N_GENES))  # each cell shows every gene, and counts alike
+    found = regress(InMemory(X), designs, np.zeros(N_GENES, dtype=int))
+    np.testing.assert_allclose(found.pooled_errors, found.errors, rtol=0.1)
+
+
+def test_columns_overlap_as_far_as_cells_share_them():
+    X, _, _ = draw()
+    apart, shared = np.eye(RANK)[np.arange(N_CELLS) % RANK], np.zeros((N_CELLS, RANK))
+    shared[:, :2] = [0.25, 0.75]
+    for design, expected in ((apart, np.zeros((RANK, RANK))), (shared, [[0, 1, 0], [1 / 3, 0, 0], [0, 0, 0]])):
+        found = regress(InMemory(X), design[:, None], np.zeros(N_GENES, dtype=int)).overlap
+        np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def on_dask(X: sparse.csr_array):

@@ -25,10 +25,11 @@ class Regression(NamedTuple):
 
     coefficients: np.ndarray  # (genes, columns)
     errors: np.ndarray  # (genes, columns), standard errors, whatever cells scatter by
-    pooled_errors: np.ndarray  # (genes, columns), as they were if a gene scattered alike in all cells
+    pooled_errors: np.ndarray  # (genes, columns), as they were if a gene scattered alike in the cells of all columns
     freedom: np.ndarray  # (designs, columns), degrees of freedom of the errors
     mean: np.ndarray  # (genes,)
     spread: np.ndarray  # (genes,)
+    overlap: np.ndarray  # (columns, columns), of the first design: the share of column j that goes along with column i
 
 
 def regress(source: Source, designs: np.ndarray, which: np.ndarray) -> Regression:
@@ -51,16 +52,37 @@ def regress(source: Source, designs: np.ndarray, which: np.ndarray) -> Regressio
         variances[which == design] = products[which == design] + fitted
     total = max(total, 1.0)  # no cell shows a gene
     mean = sums / total
-    left = np.maximum(squares - (cross * coefficients).sum(axis=1), 0.0) / total  # mean squared residual
     counted = np.divide(influence**2, influence_squares, out=np.ones_like(influence), where=influence > 0)
+    variances = np.maximum(variances, 0.0)
     return Regression(
         coefficients=coefficients,
-        errors=np.sqrt(np.maximum(variances, 0.0)),
-        pooled_errors=np.sqrt(left[:, None] * influence[which]),
+        errors=np.sqrt(variances),
+        pooled_errors=np.sqrt(_pooled(variances, influence[which])),
         freedom=np.maximum(counted - 1.0, 1.0),  # from the number of cells that a coefficient rests on
         mean=mean,
         spread=np.sqrt(np.maximum(squares / total - mean**2, 0.0)),
+        overlap=_overlap(grams[0]),
     )
+
+
+def _pooled(variances: np.ndarray, influence: np.ndarray) -> np.ndarray:
+    """Variances (genes, columns) from the scatter in the cells of all columns.
+
+    One over its influence is about the number of cells that a coefficient rests on, and a variance times that number
+    the scatter of one cell. Residuals of all cells would not do: shallow cells scatter most and count least.
+    """
+    cells = np.divide(1.0, influence, out=np.zeros_like(influence), where=influence > 0)
+    total = cells.sum(axis=1)
+    scatter = np.divide((variances * cells**2).sum(axis=1), total, out=np.zeros_like(total), where=total > 0)
+    return np.asarray(scatter[:, None] * influence)
+
+
+def _overlap(gram: np.ndarray) -> np.ndarray:
+    """Slopes of columns j on columns i through zero, 1 at most; zero of a column on itself, and on none."""
+    own = np.diag(gram)[:, None]
+    slopes = np.divide(gram, own, out=np.zeros_like(gram), where=own > 0)
+    np.fill_diagonal(slopes, 0.0)
+    return np.minimum(slopes, 1.0)
 
 
 def cross_products(source: Source, H: np.ndarray, change: Callable[[Any], Any]) -> tuple[np.ndarray, ...]:

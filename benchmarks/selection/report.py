@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from benchmarks.harness.data import DATA
 from benchmarks.harness.plots import BLACK, BLUE, ORANGE, picture
@@ -120,7 +121,9 @@ def draw(results: Results, path: Path) -> bool:
                 ax.axvline(record["rank"], color=ORANGE, linewidth=1.0, zorder=0)
                 ax.set_ylabel({"size": "size over the end of noise", "agreement": "agreement of two halves"}[name])
             column[0].set(title=f"{title}: {record['rank']} suggested", yscale="log")
-            column[1].set_xlabel("directions, and programs, the best first")
+            column[1].set(xlabel="directions, and programs, the best first", ylim=(0, 1.05))
+            for ax in column:
+                ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     return True
 
 

@@ -60,7 +60,8 @@ def in_words(found: Evidence, count: int, n_genes: int, most_genes: int) -> str:
     if found.replication is not None:
         said += f", and {by_signal['replicate']} programs are found again in both halves of the cells"
     if not is_clear(found):
-        said += f"; no number is clear, so programs count while each improves predictions: {by_signal['add']} do"
+        said += f"; no number is clear, so programs count while the next adds {LEAST_SHARE:.1%} or more of what can be "
+        said += f"predicted of genes and cells held out: {by_signal['add']} do"
     said += f"; of {n_genes:,} genes, {count:,} are predicted better by the other genes than by their mean"
     return f"{said}, and the best {most_genes:,} of them are enough" if count > most_genes else said
 
@@ -72,4 +73,5 @@ def how_sure(by_signal: Mapping[str, int], *, clear: bool) -> str:
     if clear:
         return "The number of programs is clear: nearly all that stand out are found again in both halves of the cells."
     said = f"No number of programs is clear: signals range from {min(by_signal.values())} to {max(by_signal.values())}."
-    return f"{said} Fewer give coarser programs, more give finer ones that other cells may not confirm."
+    said += " Fewer give coarser programs, more give finer ones that other cells may not confirm."
+    return f"{said} If two programs of the fit are much alike, try fewer."

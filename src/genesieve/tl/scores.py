@@ -32,8 +32,9 @@ def gene_scores(
     The logged values of a gene are regressed on the usages of all programs together, each as a share of the cell. A
     score is how far a cell that uses this program alone lies above the typical program (the median over them), in
     standard deviations of the gene. Every score has a p-value, so that `genesieve.tl.markers` can cut the list of a
-    program at a false discovery rate. A gene that the model was fitted to is scored by usages from the other genes, as
-    its own noise would pass for a signal.
+    program at a false discovery rate; what programs of the same cells may leak into each other does not count as
+    raised. A gene that the model was fitted to is scored by usages from the other genes, as its own noise would pass
+    for a signal.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from genesieve.core.cells.threads import side_by_side
-from genesieve.selection.standardise import TINY, equalise
+from genesieve.selection.standardise import TINY, bound_genes, equalise
 
 SIGN_DRAWS = 2
 # The largest singular value of noise scatters by about 0.63 (n^-1/2 + p^-1/2)^(1/3) (Johnstone 2001); a direction
@@ -49,7 +49,10 @@ class Spectrum(NamedTuple):
 
 
 def spectrum(R: np.ndarray, most: int, rng: np.random.Generator, threads: int = 1) -> Spectrum:
-    """The directions of standardised values R (cells, genes) that stand out, at most so many. R is made even again."""
+    """The directions of standardised values R (cells, genes) that stand out, at most so many.
+
+    R is made even again, and at last no gene is left beyond the others by far.
+    """
     most = min(most, min(R.shape) - 1)
     above, width = 1, min(most, 2 * MARGIN)
     all_rows, all_columns = (np.ones(size, dtype=R.dtype) for size in R.shape)
@@ -67,7 +70,9 @@ def spectrum(R: np.ndarray, most: int, rng: np.random.Generator, threads: int = 
         if above in (last, most):
             break
         width = min(most, above + MARGIN)
-    return Spectrum(found.sizes, end, above, all_rows, all_columns)
+    columns = bound_genes(R).astype(np.float32)
+    multiply(R, np.ones(len(R), dtype=np.float32), columns)
+    return Spectrum(found.sizes, end, above, all_rows, all_columns * columns)
 
 
 def multiply(values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:

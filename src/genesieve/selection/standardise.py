@@ -21,6 +21,10 @@ ROWS_LOOKED_AT = 30
 WHOLE = 0.02
 LEAST_ONES = 0.3  # the share of ones among counts of molecules; reads of full-length data have a tenth and fewer
 TINY = 1e-30
+# A gene that a few cells have in masses, haemoglobin among blood cells say, is described wholly by one direction. It
+# has no noise to be measured by, may come to hold nearly all squares, and would decide by itself what directions are
+# worth. It counts as no more than so many genes (docs/selection.md).
+MOST_OF_A_GENE = 30.0
 LEAST_VARIATION = 1e-6  # of a gene, beside what rounding leaves of one that follows the depth of the cells
 BASES = (1.0, float(np.log(2.0)))  # logarithms of base, e and 2
 
@@ -63,6 +67,13 @@ def equalise(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         rows = p / np.maximum(squares @ columns.astype(np.float32), TINY).astype(np.float64)
         columns = n / np.maximum(rows.astype(np.float32) @ squares, TINY).astype(np.float64)
     return np.sqrt(rows), np.sqrt(columns)
+
+
+def bound_genes(R: np.ndarray) -> np.ndarray:
+    """Factors of genes after which none has a mean square beyond so many times that of the gene in the middle."""
+    squares = np.einsum("ij,ij->j", R, R, dtype=np.float64)
+    most = MOST_OF_A_GENE * np.median(squares[squares > 0]) if squares.any() else np.inf
+    return np.asarray(np.sqrt(np.minimum(most / np.maximum(squares, TINY), 1.0)))
 
 
 def linear(X: Any) -> tuple[Any, str]:

@@ -36,6 +36,11 @@ def fit(**options):
         return gs.SSNMF(3, random_state=0, **{"n_genes": 10, "n_jobs": 2, **options}).fit(X)
 
 
+def never_rises(objectives):
+    """But for rounding, where exact steps find what quick ones have found."""
+    return all(after <= (1 + 1e-12) * before for before, after in pairwise(objectives))
+
+
 @pytest.mark.parametrize("columns", [None, 8], ids=["on directions first", "on X all along"])
 def test_a_monitor_hears_of_objectives_on_x_before_the_first_iteration_has_ended(columns):
     heard = Listener()
@@ -43,7 +48,7 @@ def test_a_monitor_hears_of_objectives_on_x_before_the_first_iteration_has_ended
     found = [stand.objective for stand in heard.stands_heard if stand.objective is not None]
     assert found
     assert min(found) >= (1 - 1e-9) * model.objective_
-    assert found == sorted(found, reverse=True)
+    assert never_rises(found)
 
 
 def test_a_monitor_hears_of_objectives_while_many_programs_settle_on_x():
@@ -52,7 +57,7 @@ def test_a_monitor_hears_of_objectives_while_many_programs_settle_on_x():
     found = [stand.objective for stand in heard.stands_heard if stand.stage == SETTLE and stand.objective is not None]
     assert len(found) > 1
     assert min(found) >= (1 - 1e-9) * model.objective_
-    assert found == sorted(found, reverse=True)
+    assert never_rises(found)
 
 
 @pytest.mark.parametrize(

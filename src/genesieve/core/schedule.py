@@ -263,7 +263,7 @@ class Schedule:
         if isinstance(on_chosen, LowRank):
             approximation = low_rank_approximation(cells, self.rank, rng, near=chosen.embed(on_chosen.directions))
         alike = replace(problem, cells=on_chosen, constraint=NonNegative())
-        led = self._led(alike, [fit.factors for fit in different_minima(tried)], journal)
+        led = self._led(alike, [fit.factors for fit in tried], journal)
         finalists = [Factors(FROM_ZERO, chosen.embed(fit.factors.W)) for fit in different_minima(led)[:FINALISTS]]
         on_all = self._early(problem, approximation, fine_tolerance(self.rank), genes=genes)
         minima = [fit.factors for fit in different_minima(self._led(on_all, [*finalists, first], journal))]

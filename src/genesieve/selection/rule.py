@@ -1,8 +1,8 @@
 """The rule: programs count that stand out of the noise and that two halves of the cells agree on.
 
 Where most of the programs that stand out replicate, their number is clear. Where they fade, into noise or into each
-other, no number is right, and few are better: programs are counted while the next adds something to what can be
-predicted of genes and cells held out.
+other, no number is right, and few are better: programs are counted that add something to what can be predicted of
+genes and cells held out.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def signals(found: Evidence) -> dict[str, int]:
     return {
         "stand_out": above,
         "replicate": above if halves is None else max(halves.n_found, 1),
-        "add": int(np.argmin(np.append(np.diff(saved), -np.inf) >= LEAST_SHARE * saved.max())) + 1,
+        "add": 1 + (int((np.diff(saved) >= LEAST_SHARE * saved.max()).sum()) if saved.max() > 0 else 0),
         "held_out": int(np.argmin(found.errors.error)) + 1,
     }
 
@@ -60,7 +60,7 @@ def in_words(found: Evidence, count: int, n_genes: int, most_genes: int) -> str:
     if found.replication is not None:
         said += f", and {by_signal['replicate']} programs are found again in both halves of the cells"
     if not is_clear(found):
-        said += f"; no number is clear, so programs count while the next adds {LEAST_SHARE:.1%} or more of what can be "
+        said += f"; no number is clear, so programs count that add {LEAST_SHARE:.1%} or more each to what can be "
         said += f"predicted of genes and cells held out: {by_signal['add']} do"
     said += f"; of {n_genes:,} genes, {count:,} are predicted better by the other genes than by their mean"
     return f"{said}, and the best {most_genes:,} of them are enough" if count > most_genes else said

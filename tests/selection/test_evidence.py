@@ -1,6 +1,7 @@
 """Replication, the rule, batches, checkpoints and progress of a suggestion, and where the cells may be."""
 
 import json
+from dataclasses import replace
 
 import anndata
 import numpy as np
@@ -84,6 +85,17 @@ def test_where_most_programs_replicate_all_that_stand_out_count():
 
 def test_where_programs_fade_those_count_that_add_to_what_is_predicted():
     assert programs(made(6, 40, [1, 1, 1, 0.5, 0.4, 0.3]), None) == 4
+
+
+def test_a_direction_that_adds_nothing_does_not_end_the_count():
+    found = made(6, 40, [1, 1, 1, 0.5, 0.4, 0.3])
+    errors = np.array([1.0, 1.0, 0.6, 0.6, 0.5, 0.41, 0.4])
+    assert signals(replace(found, errors=Errors(errors, np.zeros(7))))["add"] == 4
+
+
+def test_nothing_that_can_be_predicted_is_one_program():
+    errors = Errors(np.array([1.0, 1.1, 1.05, 1.2]), np.zeros(4))
+    assert signals(replace(made(4, 40, [1, 0.5, 0.4, 0.3]), errors=errors))["add"] == 1
 
 
 def test_programs_without_an_end_fade():

@@ -9,7 +9,7 @@ import genesieve as gs
 from genesieve.selection.choose import select
 from genesieve.selection.held_out import MOST_LEVERAGE, Part, adjusted, errors_of, gains_of, parts_of
 from genesieve.selection.spectrum import SPREAD, end_of_noise, leading, spectrum
-from genesieve.selection.standardise import equalise, linear, standardise
+from genesieve.selection.standardise import MOST_OF_A_GENE, bound_genes, equalise, linear, standardise
 
 
 def planted(n_types=4, seed=0, n_cells=400, n_genes=800, n_activities=0, level="easy"):
@@ -37,6 +37,27 @@ def test_scaling_evens_rows_and_columns():
     squares = (R * rows[:, None] * columns) ** 2
     np.testing.assert_allclose(squares.mean(axis=0), 1, rtol=1e-3)
     np.testing.assert_allclose(squares.mean(axis=1), 1, rtol=1e-3)
+
+
+def test_no_gene_is_left_beyond_the_others_by_far():
+    R = np.random.default_rng(0).normal(size=(60, 90))
+    np.testing.assert_array_equal(bound_genes(R), 1.0)
+    R[:, 3] = 0.0
+    R[:5, 7] *= 1e4
+    bounded = R * bound_genes(R)
+    squares = (bounded**2).mean(axis=0)
+    np.testing.assert_allclose(squares.max(), MOST_OF_A_GENE * np.median(squares[squares > 0]), rtol=1e-2)
+    np.testing.assert_array_equal(np.delete(bounded, 7, axis=1), np.delete(R, 7, axis=1))
+    np.testing.assert_array_equal(bound_genes(np.zeros((4, 3))), 1.0)
+
+
+def test_genes_that_a_few_cells_have_in_masses_do_not_decide_how_many_programs_there_are():
+    counts = planted(8, 0, n_cells=500, level="faint").X.toarray()
+    rng = np.random.default_rng(0)
+    stray = rng.poisson(0.02, (len(counts), 3))
+    cells = rng.choice(len(counts), 10, replace=False)
+    stray[cells] = rng.poisson(rng.gamma(2.0, 200.0, (10, 1)) * [1.0, 0.6, 0.8])
+    assert abs(suggest(np.hstack([counts, stray])).n_components - suggest(counts).n_components) <= 2
 
 
 def test_directions_that_stand_out_are_those_of_a_full_decomposition(counts):

@@ -21,7 +21,7 @@ WIDTH, HEIGHT = 3.6, 2.5  # inches, of a picture
 SIGNALS = {
     "stand_out": "directions of the cells that stand out of the noise",
     "replicate": "programs that are found again in halves of the cells",
-    "add": "programs until the next adds little to what can be predicted",
+    "add": "programs that each add something to what can be predicted",
     "held_out": "the lowest error on genes and cells held out",
 }
 VIEWS = {

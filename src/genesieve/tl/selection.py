@@ -47,8 +47,8 @@ def select(
 
     Two signals decide on the number of programs. As many are fitted as there are directions of the cells that stand
     out of the noise, once it is even over cells and genes. If most of them are found again in two disjoint halves of
-    the cells, that is their number; if not, programs fade, and they are counted while the next one adds to what can be
-    predicted of genes and cells held out. The number of genes is how many are predicted by the other genes better than
+    the cells, that is their number; if not, programs fade, and those are counted that add to what can be predicted of
+    genes and cells held out. The number of genes is how many are predicted by the other genes better than
     by their mean at the depth of each cell, after correction for multiple testing. Values may be logged: where they
     are logarithms of counts at some depth, this is undone first. Of many cells a sample is looked at.
 

@@ -167,10 +167,11 @@ def _harmonic_mean(errors: np.ndarray) -> np.ndarray:
 def _p_values(raised: Raised, overlap: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     """One-sided, of coefficients (genes, columns) that have no more than leaked into them.
 
-    A coefficient is part of the median that it is measured from: one above it has drawn it up, by half a step.
+    A coefficient is part of the median that it is measured from: one above it has drawn it up, by half a step, or by as
+    much as it is above where that is less.
     """
     score, error, half_step = raised
-    beyond = score + np.where(score > 0, half_step, 0.0) - _leaked(score, error, overlap)
+    beyond = score + np.clip(score, 0.0, half_step) - _leaked(score, error, overlap)
     return np.asarray(student.sf(np.divide(beyond, error, out=np.zeros_like(score), where=error > 0), freedom))
 
 

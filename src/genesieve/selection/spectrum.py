@@ -71,7 +71,7 @@ def spectrum(R: np.ndarray, most: int, rng: np.random.Generator, threads: int = 
             break
         width = min(most, above + MARGIN)
     columns = bound_genes(R).astype(np.float32)
-    multiply(R, np.ones(len(R), dtype=np.float32), columns)
+    R *= columns
     return Spectrum(found.sizes, end, above, all_rows, all_columns * columns)
 
 

@@ -39,7 +39,7 @@ class Packed:
     chunks_a_shard: int  # 0 where there are none
     # What the next slice is likely to want again; replaced as a whole, so that threads may share them.
     _last: tuple[int, np.ndarray] | None = field(default=None, init=False)
-    _index: tuple[int, np.ndarray | None] | None = field(default=None, init=False)
+    _index: tuple[int, np.ndarray] | None = field(default=None, init=False)
 
     def __getitem__(self, wanted: slice) -> np.ndarray:
         first, last, _ = wanted.indices(self.shape[0])
@@ -76,31 +76,28 @@ class Packed:
             values[:] = np.frombuffer(found, self.dtype)
 
     def _packed(self, number: int) -> bytes | None:
-        """The bytes of a chunk, None where it is missing."""
+        """The bytes of a chunk, None where it or its shard is missing."""
         try:
             if not self.chunks_a_shard:
                 return self.file_of(number).read_bytes()
             shard, place = divmod(number, self.chunks_a_shard)
-            index = self._index_of(shard)
-            if index is None or index[place, 0] == MISSING:
+            offset, size = self._index_of(shard)[place].tolist()
+            if offset == MISSING:
                 return None
-            offset, size = index[place].tolist()
             with self.file_of(shard).open("rb") as file:
                 file.seek(offset)
                 return file.read(size)
         except FileNotFoundError:
             return None
 
-    def _index_of(self, shard: int) -> np.ndarray | None:
-        """Places and sizes (chunks, 2) of the chunks of a shard, None where all are missing."""
+    def _index_of(self, shard: int) -> np.ndarray:
+        """Places and sizes (chunks, 2) of the chunks of a shard."""
         index = self._index
         if index is None or index[0] != shard:
             index = self._index = (shard, self._read_index(self.file_of(shard)))
         return index[1]
 
-    def _read_index(self, file: Path) -> np.ndarray | None:
-        if not file.exists():
-            return None
+    def _read_index(self, file: Path) -> np.ndarray:
         size = 2 * INDEX_TYPE.itemsize * self.chunks_a_shard
         with file.open("rb") as shard:
             length = shard.seek(0, 2)

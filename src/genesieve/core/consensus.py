@@ -18,6 +18,8 @@ NEIGHBOURING_FITS = 0.3
 # The least mean cosine to the nearest program of each of them; below it, a program is an outlier. It is cNMF's: a
 # distance of 0.5 between unit vectors.
 LEAST_DENSITY = 0.875
+# The least cosine of programs that are the same one, reached from two starts.
+SAME_PROGRAM = 0.998
 # Rounds in which programs go to the cluster that they are most like.
 ROUNDS = 50
 
@@ -47,6 +49,21 @@ def agreed(fits: Sequence[Result]) -> Consensus:
     members = [one[dense[one]] if dense[one].any() else one for one in found]
     W = np.column_stack([np.median(programs[one], axis=0) for one in members])
     return Consensus(unit_columns(W), np.array([len(np.unique(of_fit[one])) for one in members]) / len(fits))
+
+
+def distinct(fits: Sequence[Result]) -> list[Result]:
+    """The first of all fits with the same programs: whatever goes on from these, ends alike."""
+    found: list[Result] = []
+    for fit in fits:
+        if not any(_have_the_same(fit.factors.W, other.factors.W) for other in found):
+            found.append(fit)
+    return found
+
+
+def _have_the_same(W: np.ndarray, other_W: np.ndarray) -> bool:
+    """Whether every program of either is one of the other's."""
+    cosines = unit_columns(W).T @ unit_columns(other_W)
+    return bool(min(cosines.max(axis=0).min(), cosines.max(axis=1).min()) >= SAME_PROGRAM)
 
 
 def similarities(programs: np.ndarray) -> np.ndarray:

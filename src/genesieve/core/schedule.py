@@ -14,7 +14,7 @@ from genesieve.core.cells import sampling
 from genesieve.core.cells.blocks import FROM_ZERO, Cells
 from genesieve.core.cells.low_rank import LowRank, explained, low_rank_approximation
 from genesieve.core.cells.threads import side_by_side, single_threaded_blas
-from genesieve.core.consensus import agreed
+from genesieve.core.consensus import agreed, distinct
 from genesieve.core.constraints import ColumnSparse, Constraint, EntrySparse, NonNegative, RowSparse, largest
 from genesieve.core.objective import Penalty
 from genesieve.core.solvers import (
@@ -263,7 +263,7 @@ class Schedule:
         if isinstance(on_chosen, LowRank):
             approximation = low_rank_approximation(cells, self.rank, rng, near=chosen.embed(on_chosen.directions))
         alike = replace(problem, cells=on_chosen, constraint=NonNegative())
-        led = self._led(alike, [fit.factors for fit in tried], journal)
+        led = self._led(alike, [fit.factors for fit in distinct(tried)], journal)
         finalists = [Factors(FROM_ZERO, chosen.embed(fit.factors.W)) for fit in different_minima(led)[:FINALISTS]]
         on_all = self._early(problem, approximation, fine_tolerance(self.rank), genes=genes)
         minima = [fit.factors for fit in different_minima(self._led(on_all, [*finalists, first], journal))]

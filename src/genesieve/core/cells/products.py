@@ -23,6 +23,10 @@ LEAST_WORK = 1 << 23
 # To drop values takes as long as to multiply them by about ten columns: worth it from so many columns on, where at most
 # this share of the genes is in use.
 DROPPING_RANK, DROPPING_SHARE = 16, 0.5
+# X^T H is on columns that fill the processor's vectors: those that are left over would be multiplied one by one. In
+# single precision SciPy's is as quick up to so many columns.
+VECTOR_BYTES = 32
+SINGLE_RANK = 24
 
 
 class TwoWays(sparse.csr_array):  # type: ignore[misc]
@@ -54,9 +58,14 @@ def transposed_times(X: Any, H: np.ndarray) -> np.ndarray:
     by_gene = _by_gene(X)
     if by_gene is not None:
         return _rough_times(by_gene, H)
-    if not _is_much(X, H) or X.dtype == H.dtype:
+    rank, dtype = H.shape[1], np.result_type(X.dtype, H.dtype)
+    if not _is_much(X, H) or (dtype == np.float32 and rank < SINGLE_RANK):
         return np.asarray(X.T @ H)
-    return _transposed_times(X.data, X.indices, X.indptr, np.ascontiguousarray(H), X.shape[1])
+    missing = -rank % (VECTOR_BYTES // dtype.itemsize)
+    full = np.pad(H, ((0, 0), (0, missing))) if missing else np.ascontiguousarray(H)
+    products = np.zeros(X.shape[1] * full.shape[1], dtype)
+    _transposed_times(X.data, X.indices, X.indptr, full, products)
+    return products.reshape(X.shape[1], -1)[:, :rank]
 
 
 def _rough_times(X: sparse.csr_array, factor: np.ndarray) -> np.ndarray:
@@ -96,11 +105,12 @@ def _times(data, indices, indptr, W, products):  # type: ignore[no-untyped-def]
         for j in range(first, last, np.uint64(4)):
             j1, j2, j3 = j + np.uint64(1), j + np.uint64(2), j + np.uint64(3)
             x0, x1, x2, x3 = data[j], data[j1], data[j2], data[j3]
-            w0, w1, w2, w3 = W[indices[j]], W[indices[j1]], W[indices[j2]], W[indices[j3]]
+            w0, w1 = W[np.uint32(indices[j])], W[np.uint32(indices[j1])]
+            w2, w3 = W[np.uint32(indices[j2])], W[np.uint32(indices[j3])]
             for a in range(row.size):
                 row[a] = (((row[a] + x0 * w0[a]) + x1 * w1[a]) + x2 * w2[a]) + x3 * w3[a]
         for j in range(last, stop):
-            x0, w0 = data[j], W[indices[j]]
+            x0, w0 = data[j], W[np.uint32(indices[j])]
             for a in range(row.size):
                 row[a] += x0 * w0[a]
 
@@ -118,12 +128,12 @@ def _keep(data, indices, indptr, used, values, genes, ends):  # type: ignore[no-
 
 
 @compiled
-def _transposed_times(data, indices, indptr, H, n_genes):  # type: ignore[no-untyped-def]
-    products = np.zeros((n_genes, H.shape[1]))
+def _transposed_times(data, indices, indptr, H, products):  # type: ignore[no-untyped-def]
+    """Add to the products, gene by gene in one list: there is less to check at every value."""
+    rank = np.uint64(H.shape[1])
     for i in range(indptr.size - 1):
         usages = H[i]
-        for j in range(indptr[i], indptr[i + 1]):
-            value, row = np.float64(data[j]), products[indices[j]]
-            for a in range(usages.size):
-                row[a] += value * usages[a]
-    return products
+        for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            value, first = data[j], np.uint64(np.uint32(indices[j])) * rank
+            for a in range(rank):
+                products[first + a] += value * usages[a]

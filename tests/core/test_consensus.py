@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from genesieve.core.consensus import agreed, clusters, densities, similarities, unit_columns
+from genesieve.core.consensus import agreed, clusters, densities, distinct, similarities, unit_columns
 from genesieve.core.objective import Overlap
 from genesieve.core.solvers import Factors, Result
 
@@ -100,3 +100,19 @@ def test_a_program_that_died_in_a_fit_does_no_harm(truth, rng):
     found = agreed([fit_of(noisy(truth, rng)), fit_of(dead, objective=2.0), fit_of(noisy(truth, rng))])
     assert np.isfinite(found.W).all()
     assert found.stability[0] == pytest.approx(2 / 3)
+
+
+def test_fits_with_the_same_programs_are_one_whatever_their_order_and_scale(truth, rng):
+    first, again = fit_of(truth), fit_of(truth[:, rng.permutation(truth.shape[1])] * 3.0)
+    other = fit_of(truth[rng.permutation(len(truth))])
+    assert distinct([first, again, other, other]) == [first, other]
+    assert distinct([other, again, first]) == [other, again]
+
+
+def test_a_fit_that_lacks_a_program_of_another_is_not_the_same(truth):
+    lacking = truth.copy()
+    lacking[:, 0] = truth[:, 1]
+    dead = truth.copy()
+    dead[:, 0] = 0
+    fits = [fit_of(truth), fit_of(lacking), fit_of(dead)]
+    assert distinct(fits) == fits

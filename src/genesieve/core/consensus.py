@@ -61,9 +61,10 @@ def distinct(fits: Sequence[Result]) -> list[Result]:
 
 
 def _have_the_same(W: np.ndarray, other_W: np.ndarray) -> bool:
-    """Whether every program of either is one of the other's."""
+    """Whether every program has one of the other's to itself that is the same."""
     cosines = unit_columns(W).T @ unit_columns(other_W)
-    return bool(min(cosines.max(axis=0).min(), cosines.max(axis=1).min()) >= SAME_PROGRAM)
+    partners = cosines.argmax(axis=1)
+    return len(set(partners)) == len(partners) and bool(cosines.max(axis=1).min() >= SAME_PROGRAM)
 
 
 def similarities(programs: np.ndarray) -> np.ndarray:

@@ -224,9 +224,10 @@ class Schedule:
 
     def _early(self, problem: Problem, cells: Cells, tol: float, *, genes: np.ndarray | None = None) -> Problem:
         """The problem on some or simpler cells, and on some of the genes, before X itself is visited."""
-        constraint, max_iter = self._constraint(cells, genes), min(self.max_iter, starts.EARLY_ITERATIONS)
-        # Under a budget quick steps lead few programs to other minima: graph labels of Deng fall from NMI 0.85 to 0.76.
-        exact = (self._keeps_budget and self.rank <= LOW_RANK) or not isinstance(cells, LowRank)
+        # Of few cells, quick steps lead few programs to other minima: graph labels of Deng fall from NMI 0.85 to 0.76.
+        few = self._keeps_budget and self.rank <= LOW_RANK and cells.shape[0] < sampling.SAMPLE_CELLS
+        exact, max_iter = few or not isinstance(cells, LowRank), min(self.max_iter, starts.EARLY_ITERATIONS)
+        constraint = self._constraint(cells, genes)
         return replace(problem, cells=cells, constraint=constraint, max_iter=max_iter, tol=tol, exact=exact)
 
     def _solve(self, problem: Problem, start: Factors, journal: Journal | None = None) -> Result:
@@ -313,8 +314,7 @@ class Schedule:
         """Fits until programs are placed, at most: the first and the last, and those of the starts that are tried."""
         if self.consensus:
             return 1 + self.consensus  # it needs no first one
-        n_starts = self._n_chosen_starts
-        return 2 + (2 * n_starts + min(FINALISTS, n_starts) + 1 if self._tries_starts else 0)
+        return 2 + (2 * (n := self._n_chosen_starts) + min(FINALISTS, n) + 1 if self._tries_starts else 0)
 
     @property
     def _n_chosen_starts(self) -> int:

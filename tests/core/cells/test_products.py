@@ -39,6 +39,18 @@ def test_genes_that_are_not_in_use_change_nothing(dtype, values, used):
     np.testing.assert_allclose(found, X.astype(np.float64) @ few, rtol=1e-14 if found.dtype == np.float64 else 1e-5)
 
 
+@pytest.mark.usefixtures("_work")
+@pytest.mark.parametrize("rank", [1, 7, 8, products.SINGLE_RANK - 1, products.SINGLE_RANK, products.SINGLE_RANK + 3])
+@pytest.mark.parametrize("values", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_over_cells_are_the_same_at_any_rank(dtype, values, rank):
+    usages = RNG.random((40, rank)).astype(dtype)
+    found = products.transposed_times(X.astype(values), usages)
+    assert found.dtype == np.result_type(values, dtype)
+    exact = X.toarray().astype(np.float64).T @ usages
+    np.testing.assert_allclose(found, exact, rtol=1e-13 if found.dtype == np.float64 else 1e-5)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_cells_held_both_ways_have_products_in_their_precision(dtype):
     both = products.two_ways(X.astype(dtype))

@@ -199,6 +199,10 @@ class Journal:
     n_fits: int = 1
     _stand: tuple[str, int, int | None] = (FINISH, 0, None)
     _lock: Lock = field(default_factory=Lock, repr=False)
+    _monitor: Monitor | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._monitor = self.callback if isinstance(self.callback, Monitor) else None  # to ask takes time
 
     def enter(self, stage: str, of: int | None = None) -> None:
         """A stage begins, of so many parts."""
@@ -236,9 +240,9 @@ class Journal:
 
     def _tell(self, stage: str, done: int, of: int | None, objective: float | None = None) -> None:
         self._stand = stage, done, of
-        if isinstance(self.callback, Monitor):
+        if self._monitor is not None:
             about = stage, done, of, self.n_cells, self.fit, self.n_fits, self.seconds
-            self.callback.stands(Stand(*about, objective))
+            self._monitor.stands(Stand(*about, objective))
 
     @property
     def seconds(self) -> float:

@@ -33,11 +33,11 @@ SWEEPS_PER_ATTEMPT = 2
 KEPT_VALUES = 1 << 16
 # A set of coordinates is told by the bits of one number; where there are more coordinates, nothing is kept.
 MOST_BITS = 62
-# Coordinate sweeps over all rows before each is solved for itself, where rows are wide: they cost little and find most
-# of the positive coordinates, so that fewer are tried one by one.
-FIRST_SWEEPS = 8
-FIRST_SWEEPS_FROM_ZERO = 32
+# Coordinate sweeps over all rows before each is solved for itself, more of them where rows are wide: they cost little
+# and find most of the positive coordinates, so that fewer are tried one by one.
 NARROW = 24
+FIRST_SWEEPS, FIRST_SWEEPS_OF_WIDE_ROWS = 4, 8
+FIRST_SWEEPS_FROM_ZERO, FIRST_SWEEPS_OF_WIDE_ROWS_FROM_ZERO = 16, 32
 # Coordinate sweeps of a step that need not be exact; of wide rows fewer do, whose sweeps cost the most.
 FEW_SWEEPS = 6
 FEW_SWEEPS_OF_WIDE_ROWS = 4
@@ -56,11 +56,15 @@ def nnls(
     tol: float = TOLERANCE,
     max_sweeps: int = MAX_SWEEPS,
     threads: int = 1,
+    convex: bool = True,
 ) -> np.ndarray:
-    """Solve every row of ``cross`` (rows, rank) against ``gram`` (rank, rank), warm-started at ``start``."""
+    """Solve every row of ``cross`` (rows, rank) against ``gram`` (rank, rank), warm-started at ``start``.
+
+    Where the form is not ``convex``, which minimum a row ends in depends on the way there.
+    """
     solution = np.array(start, dtype=cross.dtype, order="C")
     gram, cross = np.ascontiguousarray(gram, dtype=np.float64), np.ascontiguousarray(cross)
-    sweeps = 0 if len(gram) <= NARROW else FIRST_SWEEPS if solution.any() else FIRST_SWEEPS_FROM_ZERO
+    sweeps = _first_sweeps(len(gram), solution, convex)
 
     def solve(cross: np.ndarray, solution: np.ndarray) -> None:
         if sweeps:
@@ -69,6 +73,14 @@ def nnls(
 
     _in_parts(solve, cross, solution, threads)
     return solution
+
+
+def _first_sweeps(rank: int, start: np.ndarray, convex: bool) -> int:
+    if rank > NARROW:
+        return FIRST_SWEEPS_OF_WIDE_ROWS if start.any() else FIRST_SWEEPS_OF_WIDE_ROWS_FROM_ZERO
+    if not convex:  # narrow rows go on from their best program by a solve
+        return 0
+    return FIRST_SWEEPS if start.any() else FIRST_SWEEPS_FROM_ZERO
 
 
 def few_sweeps(
@@ -83,7 +95,7 @@ def few_sweeps(
     solution = np.array(start, dtype=np.float64, order="C")
     gram, cross = np.ascontiguousarray(gram, dtype=np.float64), np.ascontiguousarray(cross)
     sweeps = FEW_SWEEPS if len(gram) <= WIDE else FEW_SWEEPS_OF_WIDE_ROWS
-    sweeps = FIRST_SWEEPS_FROM_ZERO if from_zero else sweeps
+    sweeps = FIRST_SWEEPS_OF_WIDE_ROWS_FROM_ZERO if from_zero else sweeps
 
     def lower(cross: np.ndarray, solution: np.ndarray) -> None:
         _sweep_rows(cross, solution, sweeps, *_sweep_space(gram))

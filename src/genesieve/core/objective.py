@@ -188,7 +188,8 @@ def _nnls_rows(quadratic: np.ndarray, H: np.ndarray, cross: np.ndarray) -> np.nd
 def _nnls_rows_from_best(quadratic: np.ndarray, H: np.ndarray, cross: np.ndarray) -> np.ndarray:
     order = np.argsort(-np.diag(quadratic), kind="stable")
     quadratic, cross, H = quadratic[np.ix_(order, order)], cross[:, order], H[:, order]
-    return nnls(quadratic, cross, _assign_rows(np.diag(quadratic), H, cross))[:, np.argsort(order)]
+    best = _assign_rows(np.diag(quadratic), H, cross)
+    return nnls(quadratic, cross, best, convex=False)[:, np.argsort(order)]
 
 
 def _assign_rows(curvature: np.ndarray, H: np.ndarray, cross: np.ndarray) -> np.ndarray:

@@ -45,6 +45,7 @@ WEAKER_PENALTIES = (0.0, 0.4)
 # With a budget so many starts are tried, on chosen genes. They end in few minima, and the lowest there need not be so
 # on all genes: up to so many of them, and the first fit, go on to all, where the lowest is kept.
 CHOSEN_STARTS = 6
+FIRST_TOLERANCE = 4  # times the fine one: it chooses these genes as well as a finer fit (docs/how-it-is-fast.md)
 CHOSEN_STARTS_OF_MANY = 2  # programs: there the starts end as low as each other (docs/how-it-is-fast.md)
 FINALISTS = 4
 # Up to so many cells a fit with a budget goes on to the fine tolerance: its last passes settle which genes are in, and
@@ -288,8 +289,8 @@ class Schedule:
         if self.init != "nmf":
             return STARTS[str(self.init)](cells, self.rank, rng)
         tol, watched = fine_tolerance(self.rank), cells is problem.cells and self._is_plain
-        if few and not self._tries_starts:  # programs go on from there on all cells and genes
-            tol = max(tol, problem.tol, self._solver.tol)
+        if few:  # programs go on from there: beside those of other starts, or else on all cells and genes
+            tol = FIRST_TOLERANCE * tol if self._tries_starts else max(tol, problem.tol, self._solver.tol)
         return starts.nmf(cells, self.rank, rng, tol=tol, watch=journal.found_by if watched else None)
 
     @property
@@ -333,7 +334,7 @@ class Schedule:
         shares = WEAKER_PENALTIES if self.orthogonality not in ("exact", 0.0) else (0.0,)
         strength = 0.0 if self.orthogonality == "exact" else float(self.orthogonality)
         penalties = [self._solver.penalty(share * strength) for share in shares]
-        cells, tol = problem.cells.on_one_thread(), fine_tolerance(self.rank)
+        cells, tol = problem.cells if len(tried) == 1 else problem.cells.on_one_thread(), fine_tolerance(self.rank)
         alone = replace(problem, cells=cells, max_iter=starts.EARLY_ITERATIONS, tol=tol)
         lead = journal.noting(lambda start: continuation(self._solver.run, alone, start, penalties, tol=0.0))
         return side_by_side(lead, tried, problem.cells.threads)

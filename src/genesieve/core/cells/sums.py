@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from genesieve.core.cells.transform import FEW_VALUES, row_sums
+from genesieve.core.cells.intact import csr_of
+from genesieve.core.cells.transform import FEW_VALUES
 from genesieve.core.compiled import compiled
 
 # Sizes of cells that spread by a smaller share of their squares are all alike, but for rounding.
@@ -30,10 +31,12 @@ def gene_sums(X: Any, H: np.ndarray | None = None) -> GeneSums:
         sizes = X.sum(axis=1, dtype=np.float64)
         values, squares = X.sum(axis=0, dtype=np.float64), np.einsum("ij,ij->j", X, X, dtype=np.float64)
         with_size = np.asarray(X.T @ sizes)
-    elif 0 < X.data.size <= FEW_VALUES:
-        sizes, data = row_sums(X.data, X.indptr), X.data.astype(np.float64, copy=False)
-        each = data, data * data, data * np.repeat(sizes, np.diff(X.indptr))
-        values, squares, with_size = (np.bincount(X.indices, weights=one, minlength=X.shape[1]) for one in each)
+    elif X.data.size <= FEW_VALUES:
+        data = X.data.astype(np.float64, copy=False)
+        exact, squared = (csr_of(of, X.indices, X.indptr, X.shape[1]) for of in (data, data * data))
+        sizes = exact @ np.ones(X.shape[1])
+        values, with_size = (exact.T @ np.column_stack([np.ones(X.shape[0]), sizes])).T
+        squares = squared.T @ np.ones(X.shape[0])
     else:
         sizes, sums = np.zeros(X.shape[0]), np.zeros((X.shape[1], 4))  # a gene's sums side by side, in one cache line
         _add_genes(X.data, X.indices, X.indptr, sizes, sums)

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import genesieve as gs
-from genesieve.core import schedule, starts
+from genesieve.core import placing, schedule, starts
 from genesieve.core.cells import sources
 
 RNG = np.random.default_rng(0)
@@ -22,7 +22,7 @@ def test_a_fit_ends_on_x_itself_and_no_higher_than_one_without_approximation(mon
     fitted = fit()
     H, components = fitted.transform(X), fitted.components_
     assert fitted.reconstruction_err_ == pytest.approx(np.linalg.norm(X.toarray() - H @ components), rel=1e-6)
-    for module in (schedule, starts):
+    for module in (placing, schedule, starts):
         monkeypatch.setattr(module, "low_rank_approximation", lambda cells, rank, rng, **_: cells)
     assert fitted.reconstruction_err_ <= 1.005 * fit().reconstruction_err_
 

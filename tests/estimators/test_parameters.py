@@ -8,7 +8,7 @@ import inspect
 import pytest
 
 import genesieve as gs
-from genesieve.core import schedule
+from genesieve.core import choices, solvers, starts
 from genesieve.estimators import _parameters
 from genesieve.estimators._parameters import DECIDING, OF_METHOD, OPTIONS, PARAMETERS, RECORDED, Whole, Words
 from genesieve.interpret.labels import RULES
@@ -30,9 +30,9 @@ def test_every_parameter_is_documented():
 @pytest.mark.parametrize(
     ("name", "known"),
     [
-        ("solver", schedule.SOLVERS),
-        ("sparsity", schedule.SPARSITIES),
-        ("init", schedule.STARTS),
+        ("solver", solvers.SOLVERS),
+        ("sparsity", choices.SPARSITIES),
+        ("init", starts.STARTS),
         ("labels", RULES),
     ],
 )

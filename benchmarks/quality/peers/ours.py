@@ -30,9 +30,9 @@ def clusters(cells: Cells, n_clusters: int, seed: int) -> np.ndarray:
 
 def single_start(cells: Cells, n_clusters: int, seed: int) -> np.ndarray:
     """SSNMF from a single start: what the cost of the default fit is compared with."""
-    from genesieve.core import schedule
+    from genesieve.core import placing
 
-    with patch.object(schedule, "CHOSEN_STARTS", 1):
+    with patch.object(placing, "CHOSEN_STARTS", 1):
         return ssnmf(cells, n_clusters, seed)
 
 

@@ -142,3 +142,6 @@ def best_rows(cells: Cells, W: np.ndarray, n_genes: int, required: np.ndarray | 
     sweep = cells.sweep(W, FROM_ZERO, Overlap().cell_step(gram_of(W)))
     budget = RowSparse(n_genes, required, cells.baseline_gains)
     return budget.best(sweep.gram, sweep.cross, W, threads=cells.threads).astype(W.dtype, copy=False)
+
+
+STARTS = {"nmf": nmf, "random": random, "nndsvd": nndsvd}

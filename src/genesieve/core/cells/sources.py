@@ -30,6 +30,8 @@ from genesieve.core.cells.transform import FEW_VALUES, Transform, look_over
 BLOCK_VALUES = 1 << 21
 SMALL_BLOCK_VALUES = 1 << 17
 BLOCKS_OF_SMALL_DATA = 4
+# Cells of few values are as many blocks, too, if each has so many: at high ranks rows take longer than products.
+CELLS_WORTH_A_BLOCK = 800
 # From so many stored values on, a second copy of them, gene by gene, is worth making for many sweeps.
 MANY_VALUES = 1 << 19
 # Stored values that are read from a file at once, for each thread: pieces that went leave their memory to the next,
@@ -296,6 +298,7 @@ def block_spans(shape: tuple[int, int], values: int, least: int = 1) -> list[sli
     """The cells of every block, of which there are ``least`` or more."""
     n_cells = shape[0]
     size = min(BLOCK_VALUES, max(SMALL_BLOCK_VALUES, values / BLOCKS_OF_SMALL_DATA))
+    least = max(least, min(n_cells // CELLS_WORTH_A_BLOCK, BLOCKS_OF_SMALL_DATA))
     n_blocks = int(np.clip(max(round(values / size), least), 1, max(n_cells, 1)))
     edges = [int(edge) for edge in np.linspace(0, n_cells, n_blocks + 1)]
     return [slice(start, stop) for start, stop in pairwise(edges)]

@@ -52,7 +52,7 @@ def agreed(fits: Sequence[Result]) -> Consensus:
 
 
 def distinct(fits: Sequence[Result]) -> list[Result]:
-    """The first of all fits with the same programs: whatever goes on from these, ends alike."""
+    """The first of all fits with the same programs: of many cells, whatever goes on from these ends alike."""
     found: list[Result] = []
     for fit in fits:
         if not any(_have_the_same(fit.factors.W, other.factors.W) for other in found):

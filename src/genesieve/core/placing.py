@@ -37,7 +37,8 @@ WEAKER_PENALTIES = (0.0, 0.4)
 CHOSEN_STARTS = 6
 CHOSEN_STARTS_OF_MANY = 2  # programs: there the starts end as low as each other (docs/how-it-is-fast.md)
 FINALISTS = 4
-# The first fit, by which those genes are chosen, ends at so many times the fine tolerance: they are as good.
+# The first fit, by which those genes are chosen, ends at so many times the fine tolerance on no fewer cells than a
+# sample has: they are as good.
 FIRST_TOLERANCE = 4
 
 
@@ -76,7 +77,9 @@ class Placing:
         if isinstance(on_chosen, LowRank):
             approximation = self._approximation(cells, near=chosen.embed(on_chosen.directions))
         alike = replace(self.problem, cells=on_chosen, constraint=NonNegative())
-        led = self._led(alike, [fit.factors for fit in distinct(tried)])
+        if not sampling.has_fewer(cells):  # of few, starts that ended alike may part again under the penalty
+            tried = distinct(tried)
+        led = self._led(alike, [fit.factors for fit in tried])
         finalists = [Factors(FROM_ZERO, chosen.embed(fit.factors.W)) for fit in different_minima(led)[:FINALISTS]]
         on_all = self.choices.early(self.problem, approximation, fine_tolerance(self.choices.rank), genes=genes)
         minima = [fit.factors for fit in different_minima(self._led(on_all, [*finalists, first]))]
@@ -98,8 +101,10 @@ class Placing:
         choices, tol = self.choices, fine_tolerance(self.choices.rank)
         if choices.init != "nmf":
             return starts.STARTS[str(choices.init)](cells, choices.rank, self.rng)
-        if few:  # programs go on from there: beside those of other starts, or else on all cells and genes
-            tol = FIRST_TOLERANCE * tol if choices.tries_starts else max(tol, self.problem.tol, choices.solver_row.tol)
+        if choices.tries_starts and not sampling.has_fewer(cells):
+            tol = FIRST_TOLERANCE * tol
+        elif few and not choices.tries_starts:  # programs go on from there on all cells and genes
+            tol = max(tol, self.problem.tol, choices.solver_row.tol)
         watch = self.journal.found_by if cells is self.problem.cells and choices.is_plain else None
         return starts.nmf(cells, choices.rank, self.rng, tol=tol, watch=watch)
 

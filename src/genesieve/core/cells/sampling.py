@@ -74,6 +74,11 @@ def at_hand(cells: Cells, rng: np.random.Generator) -> Cells:
     return sample(cells, rng, n_cells=cells.shape[0], n_genes=cells.shape[1]).cells
 
 
+def has_fewer(cells: Cells) -> bool:
+    """Whether there are fewer cells than a sample has: where fits part most readily."""
+    return cells.shape[0] < SAMPLE_CELLS
+
+
 def is_large(cells: Cells) -> bool:
     """Whether a sample has fewer cells or genes than the data."""
     return cells.shape[0] > SAMPLE_CELLS or cells.shape[1] > SAMPLE_GENES

@@ -76,12 +76,11 @@ def nnls(
 
 
 def _first_sweeps(rank: int, start: np.ndarray, convex: bool) -> int:
-    if not convex and rank <= NARROW:
-        return 0
-    near = convex and start.any()
     if rank > NARROW:
-        return FIRST_SWEEPS_OF_WIDE_ROWS if near else FIRST_SWEEPS_OF_WIDE_ROWS_FROM_ZERO
-    return FIRST_SWEEPS if near else FIRST_SWEEPS_FROM_ZERO
+        return FIRST_SWEEPS_OF_WIDE_ROWS if start.any() else FIRST_SWEEPS_OF_WIDE_ROWS_FROM_ZERO
+    if not convex:  # narrow rows go on from their best program by a solve
+        return 0
+    return FIRST_SWEEPS if start.any() else FIRST_SWEEPS_FROM_ZERO
 
 
 def few_sweeps(

@@ -76,12 +76,12 @@ class Placing:
         tried = self._plain_fits(on_chosen, self._n_starts, n_starts=1)
         if isinstance(on_chosen, LowRank):
             approximation = self._approximation(cells, near=chosen.embed(on_chosen.directions))
-        alike = replace(self.problem, cells=on_chosen, constraint=NonNegative())
+        alike = replace(self._early(on_chosen), constraint=NonNegative())
         if not sampling.has_fewer(cells):  # of few, starts that ended alike may part again under the penalty
             tried = distinct(tried)
         led = self._led(alike, [fit.factors for fit in tried])
         finalists = [Factors(FROM_ZERO, chosen.embed(fit.factors.W)) for fit in different_minima(led)[:FINALISTS]]
-        on_all = self.choices.early(self.problem, approximation, fine_tolerance(self.choices.rank), genes=genes)
+        on_all = self._early(approximation, genes=genes)
         minima = [fit.factors for fit in different_minima(self._led(on_all, [*finalists, first]))]
         return approximation, WarmStart(minima[0], self.problem.penalty, others=tuple(minima[1:]))
 
@@ -108,6 +108,9 @@ class Placing:
         watch = self.journal.found_by if cells is self.problem.cells and choices.is_plain else None
         return starts.nmf(cells, choices.rank, self.rng, tol=tol, watch=watch)
 
+    def _early(self, cells: Cells, *, genes: np.ndarray | None = None) -> Problem:
+        return self.choices.early(self.problem, cells, fine_tolerance(self.choices.rank), genes=genes)
+
     def _approximation(self, cells: Cells, *, near: np.ndarray | None = None, thorough: bool = False) -> Cells:
         return low_rank_approximation(cells, self.choices.rank, self.rng, near=near, thorough=thorough)
 
@@ -127,10 +130,7 @@ class Placing:
         solver, orthogonality = self.choices.solver_row, self.choices.orthogonality
         strength = 0.0 if orthogonality == "exact" else float(orthogonality)
         penalties = [solver.penalty(share * strength) for share in (WEAKER_PENALTIES if strength else (0.0,))]
-        cells, tol = problem.cells, fine_tolerance(self.choices.rank)
-        if len(tried) > 1:
-            cells = cells.on_one_thread()
-        alone = replace(problem, cells=cells, max_iter=starts.EARLY_ITERATIONS, tol=tol)
+        alone = problem if len(tried) == 1 else replace(problem, cells=problem.cells.on_one_thread())
         lead = self.journal.noting(lambda start: continuation(solver.run, alone, start, penalties, tol=0.0))
         return side_by_side(lead, tried, problem.cells.threads)
 

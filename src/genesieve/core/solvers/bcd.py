@@ -14,11 +14,14 @@ from genesieve.core.solvers.run import Arrays, Factors, Journal, Problem, Result
 # Entries of a program that are smaller, relative to its largest, change the objective by less than rounding does.
 NO_MATTER = float(np.sqrt(np.finfo(np.float64).eps))
 # How far beyond a W step the next pass is tried, as a share of the way from the last W step to this one: at first, its
-# growth after a pass that lowered the objective, the most, and what is left of it after a pass that raised it.
+# growth after a pass with a good gain, the most, and what is left of it after one with less, and after one that raised
+# the objective. A gain is good from so many times the decrease that the W step alone is sure of: where it is smaller,
+# the pass went too far and left some of that to the next one.
 FIRST_STRIDE = 0.5
-STRIDE_GROWTH = 1.1
+STRIDE_GROWTH = 1.2
 LONGEST_STRIDE = 1.0
-STRIDE_LEFT = 0.5
+STRIDE_AFTER_LESS, STRIDE_AFTER_RISE = 0.7, 0.5
+GOOD_GAIN = 1.2
 
 
 @dataclass(frozen=True)
@@ -115,9 +118,11 @@ def _advance(problem: Problem, journal: Journal, at: Position, step: GeneStep) -
     H, stride = at.state.sweep.H, at.stride
     if at.last is not None and np.isfinite(at.state.objective):
         trial = _with_best_usages(problem, journal, _beyond(at, step.W), H)
-        if trial.objective <= at.state.objective:
-            return trial, min(STRIDE_GROWTH * stride, LONGEST_STRIDE)
-        stride *= STRIDE_LEFT
+        gain = at.state.objective - trial.objective
+        if gain >= 0.0:
+            is_good = gain >= GOOD_GAIN * step.decrease
+            return trial, min(STRIDE_GROWTH * stride, LONGEST_STRIDE) if is_good else STRIDE_AFTER_LESS * stride
+        stride *= STRIDE_AFTER_RISE
     return _with_best_usages(problem, journal, step.W, H), stride
 
 

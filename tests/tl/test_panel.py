@@ -30,7 +30,7 @@ def test_a_panel_keeps_the_clusters_and_its_terms(adata):
     assert table["reason"][0] == "asked for"
     assert not set(table["gene"]) & {f"g{i}" for i in range(10)}
     assert adata.uns["ssnmf_panel_fit"] == table.attrs
-    assert table.attrs["agreement"] >= 0.95
+    assert table.attrs["agreement"] >= 0.9  # of 60 cells
     small = tl.panel(adata, 10)
     pd.testing.assert_frame_equal(small, tl.panel(adata, 40).head(10))
 

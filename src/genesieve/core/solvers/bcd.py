@@ -15,8 +15,8 @@ from genesieve.core.solvers.run import Arrays, Factors, Journal, Problem, Result
 NO_MATTER = float(np.sqrt(np.finfo(np.float64).eps))
 # How far beyond a W step the next pass is tried, as a share of the way from the last W step to this one: at first, its
 # growth after a pass with a good gain, the most, and what is left of it after one with less, and after one that raised
-# the objective. A gain is good from so many times the decrease that the W step alone is sure of: where it is smaller,
-# the pass went too far and left some of that to the next one.
+# the objective. Of quick steps, a gain is good from so many times the decrease that the W step alone is sure of: where
+# it is smaller, the pass went too far and left some of that to the next one.
 FIRST_STRIDE = 0.5
 STRIDE_GROWTH = 1.2
 LONGEST_STRIDE = 1.0
@@ -120,7 +120,7 @@ def _advance(problem: Problem, journal: Journal, at: Position, step: GeneStep) -
         trial = _with_best_usages(problem, journal, _beyond(at, step.W), H)
         gain = at.state.objective - trial.objective
         if gain >= 0.0:
-            is_good = gain >= GOOD_GAIN * step.decrease
+            is_good = problem.exact or gain >= GOOD_GAIN * step.decrease
             return trial, min(STRIDE_GROWTH * stride, LONGEST_STRIDE) if is_good else STRIDE_AFTER_LESS * stride
         stride *= STRIDE_AFTER_RISE
     return _with_best_usages(problem, journal, step.W, H), stride
